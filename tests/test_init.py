@@ -116,6 +116,17 @@ def here(tmp_path, monkeypatch):
         ("Motorstrom 2", "current", "", ""),
         ("posición_4", "position", "", ""),
         ("Zeit [µs]", "time", "", "us"),
+        ("trq_Ncm_1", "torque", "", "N cm"),
+        ("tau_mNm_2", "torque", "", "mN m"),
+        ("torque_Nmm", "torque", "", "N mm"),
+        ("axis1_torque_mNm", "torque", "", "mN m"),
+        ("T [kNm]", "torque", "", "kN m"),
+        ("trq_Nm_1_filtered", "torque", "", "N m"),
+        ("Drehmoment [Nm] Achse 3", "torque", "", "N m"),
+        ("Strom [A] Achse 3", "current", "", "A"),
+        ("Achse 3 Ist-Moment [%]", "torque", "measured", "%"),
+        ("Speed [%]", "velocity", "", ""),
+        ("override [%]", "", "", ""),
     ],
 )
 def test_names_say_what_a_column_is(label, quantity, origin, unit):
@@ -271,6 +282,32 @@ def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):
     assert np.median([float(x) for x in asked["motor"]["gain"].split(",")]) == pytest.approx(100, rel=0.3)
 
 
+@pytest.mark.parametrize(("pattern", "asked"), [("Ist-Moment {} [%]", "1 % of"), ("tau{}", "1 of the unit of tau1")])
+def test_a_gain_is_asked_for_1_of_what_the_name_says(here, pattern, asked):
+    arm(here, masses=(6.0, 9.0, 5.0))
+    t, q, _, tau = log(here)
+    sizes = np.array([0.2, 0.03, 0.05])
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns(pattern, sizes * tau)}).to_csv("log.csv", index=False)
+    ((question, answer),) = pipelines.init("arm.urdf", ["log.csv"]).answers
+    assert f"is {asked}" in question.text
+    assert "so much the bodies in the description would ask for, and where they say nothing" in question.why
+    np.testing.assert_allclose([float(x) for x in answer.split(",")][1:], 1 / sizes[1:], rtol=0.3)
+    manifest = ident.read_manifest("dataset.toml")
+    assert manifest.recordings[0].torque.guessed
+    assert manifest.recordings[0].torque.unit == ("%" if "%" in pattern else "count")
+
+
+def test_a_unit_of_the_names_is_the_one_that_is_told_of(here):
+    arm(here, masses=(6.0, 9.0, 5.0))
+    t, q, _, tau = log(here)
+    signals = columns("q{}", q) | columns("tau_mNm_{}", 1e3 * tau * [1, -1, 1])
+    pd.DataFrame({"t": t, **signals}).to_csv("log.csv", index=False)
+    ((question, answer),) = pipelines.init("arm.urdf", ["log.csv"]).answers
+    assert answer == "1, -1, 1"
+    assert "is 1 mN m of" in question.text
+    assert re.search(r"counts (0\.\d+|1\.\d+|1) N m, as if they were mN m", question.why)
+
+
 def test_a_motor_that_turns_against_its_joint_has_no_other_sign(here):
     arm(here)
     motors = '[transmission]\nmotors = ["m1", "m2", "m3"]\nratios = [60, 80, -50]\n'
@@ -324,6 +361,42 @@ def test_friction_tells_a_torque_of_another_sign_from_a_mistake_of_the_robots_fi
         "other sign at j_two, friction does not: gravity, an axis, a zero or a sign in the robot file may be"
         in question.why
     )
+    assert "so much the bodies" not in question.why  # who would not ask for 1, 1, 1
+
+
+def test_bodies_whose_centre_of_mass_is_next_to_the_axis_ask_for_no_other_sign(here):
+    file = arm(here, masses=(6.0, 9.0, 9.0))
+    head, _, tail = file.read_text().rpartition('xyz="0.1 0.02 0.05"')
+    file.write_text(f'{head}xyz="-0.04 0 0.05"{tail}')
+    t, q, _, tau = log(here, seconds=24.0, period=12.0)
+    file.write_text(f'{head}xyz="0.002 0 0.05"{tail}')
+    said = evidence(read_urdf(file), read_urdf(file).inertials, t, q, tau)
+    assert said.ratio[2, 2] < 0 < said.sign[2, 2]
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}_Nm", tau)}).to_csv("log.csv", index=False)
+    assert not pipelines.init("arm.urdf", ["log.csv"]).answers
+
+
+@pytest.mark.parametrize("side", ["", "right"])
+def test_names_that_joints_of_two_arms_end_in_are_asked_about(here, side):
+    ends = ("s0", "e0", "w0")
+    left, right = ([f"{word}_{end}" for end in ends] for word in ("left", "right"))
+    links = "".join(LINK.format(name=n, mass=3.0) for n in "def")
+    places = zip(right, ("base", "d", "e"), "def", (0, 1.5708, 0), strict=True)
+    other = "".join(JOINT.format(name=n, parent=p, child=c, roll=r, speed=3.0) for n, p, c, r in places)
+    arm(here, links + other, names=left)
+    t, q, _, tau = log(here, names=left)
+    signals = {f"{end}_{what}": x[:, k] for what, x in (("pos", q), ("torque", tau)) for k, end in enumerate(ends)}
+    pd.DataFrame({"time": t, **signals}).to_csv("log.csv", index=False)
+    found = pipelines.init(
+        "arm.urdf", ["log.csv"], ask=lambda question: side if question.key == "side" and side else None
+    )
+    assert (found.answers[0][0].text, found.answers[0][1]) == ("Whose joints are s0, e0, w0?", side or "left")
+    assert read(here)[1].joint_names == tuple(right if side else left)
+    assert ("side" in found.guessed) is not bool(side)
+    said = (here / "dataset.toml").read_text(encoding="utf-8")
+    assert (
+        "right, as answered" if side else "of left: left and right have such joints, and the first is a GUESS"
+    ) in said
 
 
 def test_measured_and_commanded_positions_without_names_are_asked_about(here):
@@ -393,6 +466,36 @@ def test_columns_beyond_the_joints_of_the_robot_are_left_aside_and_named(here):
     for found, written in ((read_log.q, q), (read_log.qd, qd), (read_log.tau, tau)):
         np.testing.assert_allclose(found, written[:, :3], atol=1e-9)
     assert "NOTE: the robot has 3 joints that move by themselves, so q4" in (here / "dataset.toml").read_text()
+
+
+@pytest.mark.parametrize("place", [1, 4])
+@pytest.mark.parametrize("force", ["Drehmoment", "Kraft"])
+def test_a_joint_that_slides_is_read_in_units_of_its_own(here, place, force):
+    arm(here, FINGER)
+    t, q, qd, tau = log(here, names=("j_one", "j_two", "j_three"))
+    at, change = 0.02 + 0.015 * np.sin(3 * t), 0.045 * np.cos(3 * t)
+    slow = 20 * np.tanh(change / 0.001) + 100 * change
+    table = {"Zeit [s]": t}
+    for turns, values, slides, own in (
+        ("Istposition Achse {} [deg]", np.rad2deg(q), "Istposition Achse {} [mm]", 1e3 * at),
+        ("Istdrehzahl Achse {} [deg/s]", np.rad2deg(qd), "Istgeschwindigkeit Achse {} [mm/s]", 1e3 * change),
+        ("Drehmoment Achse {} [Nm]", tau, force + " Achse {} [N]", slow),
+    ):
+        left = iter(values.T)
+        table |= {
+            slides.format(k) if k == place else turns.format(k): own if k == place else next(left) for k in range(1, 5)
+        }
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    read_log, robot, manifest = read(here)
+    assert robot.joint_names == ("j_one", "j_two", "j_three", "finger_joint")
+    signals = manifest.recordings[0]
+    assert signals.position.unit == ("deg", "deg", "deg", "mm")
+    assert signals.velocity.unit == ("deg/s", "deg/s", "deg/s", "mm/s")
+    assert signals.torque.unit == ("N m", "N m", "N m", "N")
+    rows = slice(0, len(read_log.t))
+    np.testing.assert_allclose(read_log.q, np.column_stack([q, at])[rows], atol=1e-5)
+    np.testing.assert_allclose(read_log.tau, np.column_stack([tau, slow])[rows], atol=1e-5)
 
 
 def test_joints_that_no_name_says_are_those_whose_limits_and_bodies_fit(here):
@@ -785,6 +888,31 @@ def test_gears_couplings_and_zeros_are_answered_as_lists(here):
     for answer in ("50, -60", "50, -60, 70; 4/2 40", "turns"):
         with pytest.raises(InputError, match="or 3 ratios"):
             pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question, a=answer: a)
+
+
+def test_positions_of_motors_by_name_have_guessed_ratios_and_the_example_asked_with_is_an_answer(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    ratios = np.array([50.0, 80.0, 120.0])
+    names = columns("motor_pos_{}", q * ratios) | columns("motor_torque_{}", tau / ratios)
+    pd.DataFrame({"t": t, **names}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    question, answer = found.answers[0]
+    assert "position unit" in found.guessed
+    guess = [float(x) for x in answer.split(",")]
+    assert all(0 < x <= ratio for x, ratio in zip(guess, ratios, strict=True))
+    _, robot, manifest = read(here)
+    np.testing.assert_allclose(robot.transmission.matrix, np.diag(guess))
+    signals = manifest.recordings[0]
+    assert (signals.position.side, signals.position.unit, signals.torque.guessed) == ("motor", "rad", True)
+    assert "# by their names; " + answer + " is a guess" in (here / "robot.toml").read_text(encoding="utf-8")
+    example = re.search(r"such as (.*; \S+ \d+)", question.text)[1]
+    for path in found.files:
+        path.unlink()
+    answers = {"position unit": example}
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: answers.get(question.key, ""))
+    assert not read(here)[2].recordings[0].torque.guessed
+    np.testing.assert_allclose(read(here)[1].transmission.matrix, [[100, 0, 0], [0, -80, 0], [0, 50, 50]])
 
 
 def test_without_names_half_of_few_columns_are_positions(here):

@@ -31,6 +31,7 @@ class Evidence:
     gravity as the bodies have it; NaN where that explains too little. size (n, C): the same of standard deviations.
     sign (n, C): 1 where friction as the column has it takes power from the joint, -1 where it would drive it, and the
     column or the position has the other sign whatever the bodies are; 0 where friction is too little.
+    lever (n,): how far from a joint's axis gravity sees the centre of mass of what it carries [m]; inf where it slides.
     noise (C,): what is left above the motion's band.
     """
 
@@ -38,6 +39,7 @@ class Evidence:
     ratio: Array
     size: Array
     sign: Array
+    lever: Array
     noise: Array
 
 
@@ -67,7 +69,12 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
         sign[j] = np.where(_tells(left, _left(np.delete(whole, (2, 3), axis=1), smooth), size), np.sign(power), 0.0)
     loud = np.std(gravity + inertia, axis=0)[:, None]
     sizes = np.std(smooth, axis=0) / np.where(loud > 0, loud, np.nan)
-    return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, sign, noise)
+    carried = [
+        guess[[*robot.carried_by(j)], 0].sum() if not joint.slides else 0.0 for j, joint in enumerate(robot.joints)
+    ]
+    pull = np.linalg.norm(robot.gravity) * np.array(carried)
+    lever = np.where(pull > 0, np.ptp(gravity, axis=0) / 2 / np.where(pull > 0, pull, 1.0), np.inf)
+    return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, sign, lever, noise)
 
 
 def _tells(left: Array, without: Array, size: Array) -> NDArray[np.bool_]:

@@ -43,6 +43,7 @@ UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
     },
     "torque": {
         "N m": ("angle", 1.0),
+        "N cm": ("angle", 1e-2),
         "N mm": ("angle", 1e-3),
         "mN m": ("angle", 1e-3),
         "kN m": ("angle", 1e3),

@@ -44,7 +44,7 @@ _ORIGINS: dict[Origin, str] = {
     " planned sp qr qg qc soll",
     "measured": "act actual meas measured read fb feedback mes real qm ist",
 }
-#: Words of units, alone or side by side, in the order in which they are looked for; what each is of.
+#: Words of units, alone or side by side, in the order in which they are looked for; what each is of ("": of much).
 _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((f"{a} s", f"{u}/s", "velocity") for a, u in (("deg", "deg"), ("rad", "rad"), ("rev", "rev"), ("mm", "mm"))),
     *((f"{a} per {s}", f"{a}/s", "velocity") for a in ("deg", "rad", "rev", "m", "mm") for s in ("s", "sec")),
@@ -54,7 +54,8 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     ("rpm", "rpm", "velocity"),
     *((w, u, "torque") for w, u in (("m nm", "mN m"), ("k nm", "kN m"), ("mnm", "mN m"), ("knm", "kN m"))),
     *((w, "N m", "torque") for w in ("nm", "n m", "newton metre", "newtonmeter")),
-    ("nmm", "N mm", "torque"),
+    *((w, "N cm", "torque") for w in ("ncm", "n cm")),
+    *((w, "N mm", "torque") for w in ("nmm", "n mm")),
     *((w, u, "current") for w, u in (("ma", "mA"), ("amp", "A"), ("amps", "A"), ("ampere", "A"), ("a", "A"))),
     *((w, "deg", "position") for w in ("deg", "degree", "degrees")),
     *((w, w, "position") for w in ("mrad", "rad", "rev", "mm")),
@@ -64,8 +65,14 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((w, "ns", "time") for w in ("ns", "nsec", "nanos", "nanoseconds")),
     *((w, "s", "time") for w in ("s", "sec", "seconds")),
     ("m", "m", "position"),
-    ("n", "N", "torque"),
+    *((w, "N", "torque") for w in ("n", "newton")),
+    *((w, "kN", "torque") for w in ("kn", "k n")),
+    *((w, "%", "") for w in ("percent", "pct")),
 )
+#: Words that are units at the end of a name or in brackets alone: elsewhere they are much else.
+_AT_END = ("a", "s", "m", "n", "ma", "ms", "us", "ns", "amp")
+_UNIT_WORDS = {word for words, *_ in _UNITS for word in words.split()}
+_KINDS = {unit: kind for units in UNITS.values() for unit, (kind, _) in units.items()}
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,8 @@ def named(label: str, joints: Sequence[str]) -> Named:
     letters = [w for w in words if not w.isdigit()]
     joined = re.findall(r"(?<![A-Za-z])[A-Za-z](?=\d)", rest)  # the letter of "A1" is no unit
     unit, of = _unit(letters if not joined else [w for w in letters if w not in {x.lower() for x in joined}])
+    for bracket in re.findall(r"[\[(]([^\d\])]+)[\])]", rest):
+        unit, of = _unit(_tokens(bracket), alone=True) if not unit else (unit, of)
     counted = [w for w in letters if _has([w], "index") or _has([w], "time")]  # "sample_time" is a time
     quantity: Meaning = "other" if _has(letters, "other") else "index" if _has(counted[-1:], "index") else ""
     if not quantity:
@@ -98,7 +107,10 @@ def named(label: str, joints: Sequence[str]) -> Named:
         quantity = said[0] if said else of
         if quantity == "torque" and of == "current":
             quantity = "current"  # "torque [A]": what the drive counts
-    if of not in (quantity, "") and not (of == "torque" and quantity == "current"):
+        if of == "torque" and quantity == "time":
+            quantity = of  # "T [Nm]"
+    drives = {"torque": ("torque", ""), "current": ("current", "torque", "")}  # "" is %, of which a drive's are told
+    if of not in drives.get(quantity, (quantity or "other",)):
         unit = ""
     origin: Origin = next((o for o, known in _ORIGINS.items() if set(letters) & set(known.split())), "")
     return Named(quantity, origin, unit, joint, numbers, re.sub(r"\d+", "#", rest.lower()))
@@ -123,19 +135,20 @@ def _tokens(text: str) -> list[str]:
 
     Accents are dropped, and what German writes before a word is one of its own: Istposition.
     """
-    text = normalize("NFKD", text.replace("°", " deg ").replace("µ", "u"))
-    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", re.sub(r"N\s*[*·.]?\s*m\b", "nm", text))
+    text = normalize("NFKD", text.replace("°", " deg ").replace("µ", "u").replace("%", " percent "))
+    text = re.sub(r"N\s*[*·.]?\s*([cm]?m)(?![A-Za-z])", r"n\1", text)
+    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text)
     text = re.sub("[\u0300-\u036f]", "", text)
     text = re.sub(r"(?i)\b(ist|soll)(?=[a-z]{4})", r"\1 ", text)
     return [w.lower() for w in re.findall(r"[A-Za-z]+|\d+", text)]
 
 
-def _unit(words: Sequence[str]) -> tuple[str, Meaning]:
-    """Return the unit that the last words of a name are, and of what; "" for none."""
+def _unit(words: Sequence[str], *, alone: bool = False) -> tuple[str, Meaning]:
+    """Return the unit that words of a name are, and of what; "" for none. alone: whether a letter by itself is one."""
     text = f" {' '.join(words)} "
     for word, unit, of in _UNITS:
-        at = text.endswith(f" {word} ") if len(word) < 3 else f" {word} " in text
-        if at and text.strip() not in ("s", "a", "m", "n"):
+        at = text.endswith(f" {word} ") if word in _AT_END else f" {word} " in text
+        if at and (alone or text.strip() not in ("s", "a", "m", "n")):
             return unit, of
     return "", ""
 
@@ -159,13 +172,23 @@ _SLOWEST, _FASTEST = 10.0, 10_000.0
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Columns of one quantity, one a joint, in the order of `of`: names of joints, numbers, or nothing (0)."""
+    """Columns of one quantity, one a joint, in the order of `of`: names of joints, numbers, or nothing (0).
+
+    lengths: the unit of each column of a joint that slides, "" of those of joints that turn, which are in `unit`; ()
+    where all are alike.
+    """
 
     columns: tuple[Column, ...]
     of: tuple[str | int, ...]
     quantity: Meaning
     origin: Origin = ""
     unit: str = ""
+    lengths: tuple[str, ...] = ()
+
+    @property
+    def sliding(self) -> str:
+        """The unit of the columns of joints that slide, "" where names say none of their own."""
+        return next(filter(None, self.lengths), "")
 
     @property
     def values(self) -> Array:
@@ -176,11 +199,18 @@ class Family:
         """Return the columns in another order of joints; as they are where one of those has none."""
         if not set(of) <= set(self.of):
             return self
-        return replace(self, of=tuple(of), columns=tuple(self.columns[self.of.index(x)] for x in of))
+        return self._at([self.of.index(x) for x in of])
 
-    def first(self, most: int) -> Family:
-        """Return the first columns, as many as `most` joints have."""
-        return self if len(self.columns) <= most else replace(self, of=self.of[:most], columns=self.columns[:most])
+    def of_joints(self, slides: Sequence[bool]) -> Family:
+        """Return no more columns than joints; numbered ones by what their units say: whether a joint `slides`."""
+        if not self.lengths or isinstance(self.of[0], str):
+            return self._at(range(min(len(self.columns), len(slides))))
+        left = {kind: [k for k, unit in enumerate(self.lengths) if bool(unit) == kind] for kind in (False, True)}
+        return self._at([left[kind].pop(0) for kind in slides if left[kind]])
+
+    def _at(self, places: Sequence[int]) -> Family:
+        parts = {"of": self.of, "columns": self.columns, "lengths": self.lengths}
+        return replace(self, **{key: tuple(x[k] for k in places) if x else () for key, x in parts.items()})  # type: ignore[arg-type]
 
     @property
     def shown(self) -> str:
@@ -202,8 +232,10 @@ def families(columns: Sequence[Column], joints: Sequence[str], hint: Meaning = "
             said = Named(hint, said.origin, "", said.joint, said.numbers, said.stem)
         alone = at if not said.quantity and (column.array or not (said.numbers or said.joint)) else -1
         groups.setdefault((said.stem, said.quantity, said.unit, said.origin, alone), []).append((column, said))
+    _join_sliding(groups)
     found = []
     for group in groups.values():
+        units = {column: said.unit for column, said in group}
         numbers = [said.numbers for _, said in group]
         places = range(min(map(len, numbers)))
         place = max(places, key=lambda k: (len({n[k] for n in numbers}), k), default=None)
@@ -220,8 +252,30 @@ def families(columns: Sequence[Column], joints: Sequence[str], hint: Meaning = "
                 found += [Family((c,), (k,), said.quantity, said.origin, said.unit) for k, c in part]
             else:
                 of, of_columns = zip(*part, strict=True)
-                found.append(Family(of_columns, of, said.quantity, said.origin, said.unit))
+                own = [units[c] for c in of_columns]
+                lengths = tuple("" if u == said.unit else u for u in own) if len(set(own)) > 1 else ()
+                found.append(Family(of_columns, of, said.quantity, said.origin, said.unit, lengths))
     return tuple(found)
+
+
+def _join_sliding(groups: dict[tuple[object, ...], list[tuple[Column, Named]]]) -> None:
+    """Add the columns of joints that slide to those of joints that turn: the same quantity, in a unit of lengths."""
+
+    def alike(said: Named) -> tuple[object, ...]:
+        words = _tokens(said.stem)
+        return said.quantity, said.origin, [w for w in words if not _has([w], said.quantity) and w not in _UNIT_WORDS]
+
+    def kind(group: Sequence[tuple[Column, Named]]) -> str:
+        return _KINDS.get(group[0][1].unit, "")
+
+    def places(group: Sequence[tuple[Column, Named]]) -> set[tuple[str, tuple[int, ...]]]:
+        return {(said.joint, said.numbers) for _, said in group}
+
+    for key in [key for key, group in groups.items() if kind(group) == "length"]:
+        group = groups[key]
+        turn = [g for g in groups.values() if kind(g) == "angle" and alike(g[0][1]) == alike(group[0][1])]
+        if len(turn) == 1 and not places(turn[0]) & places(group):
+            turn[0].extend(groups.pop(key))
 
 
 def windows(families: Sequence[Family], size: int) -> tuple[Family, ...]:
@@ -321,10 +375,10 @@ def belongs(t: Array, position: Family, velocity: Family) -> tuple[float, tuple[
     return min((abs(r.alike) for r in found if r is not None), default=0.0), tuple(found)
 
 
-def unit_of(value: float, quantity: Quantity) -> str:
-    """Return the unit of an angle or of its velocity that has a value in SI, "" for none."""
+def unit_of(value: float, quantity: Quantity, of: str = "angle") -> str:
+    """Return the unit of an angle (a "length") or of its velocity that has a value in SI, "" for none."""
     for unit, (kind, size) in UNITS[quantity].items():
-        if kind == "angle" and abs(value / size - 1.0) < NEAR:
+        if kind == of and abs(value / size - 1.0) < NEAR:
             return unit
     return ""
 
@@ -342,9 +396,12 @@ def within(values: Array, robot: Robot) -> bool:
     return bool(np.all(np.mean((values < low) | (values > high), axis=0) < 0.01))
 
 
-def units_of(unit: str, robot: Robot) -> tuple[str, ...]:
-    """Return the unit of each joint's position where those that turn are in `unit`: m, or mm beside deg, that slide."""
-    length = {"deg": "mm", "mm": "mm", "count": "count"}.get(unit, "m")
+def units_of(unit: str, robot: Robot, sliding: str = "") -> tuple[str, ...]:
+    """Return the unit of each joint's position where those that turn are in `unit`.
+
+    Those that slide are in `sliding`, where nothing says it in m, or mm beside deg.
+    """
+    length = sliding or {"deg": "mm", "mm": "mm", "count": "count"}.get(unit, "m")
     return tuple(length if joint.slides else unit for joint in robot.joints)
 
 

@@ -16,9 +16,10 @@ from ident.robot.robot import Transmission
 _UNITS = ("rad", "deg", "rev")
 _TEXT = (
     "In which unit are the positions: rad, deg or rev? Or, where they are those of motors in rad: how often does each"
-    " motor turn for once its joint (100, -80, 50; and 3/2 50 behind that, where motor 3 also turns 50 times with joint"
-    " 2)?"
+    " motor turn for once its joint (such as {}{})?"
 )
+#: Ratios of gears that are usual.
+_USUAL = (1, 2, 5, 10, 20, 30, 50, 80, 100, 120, 160, 200, 300, 500, 1000)
 
 
 def unit_or_ratios(guess: str, reason: str, robot: Robot, asked: Asked) -> tuple[str, Robot]:
@@ -31,8 +32,20 @@ def unit_or_ratios(guess: str, reason: str, robot: Robot, asked: Asked) -> tuple
         sound = answer in _UNITS or _geared(answer, robot) is not None
         return "" if sound else f"Answer one of {', '.join(_UNITS)}, or {robot.n} ratios"
 
-    answer = asked("position unit", _TEXT, guess, reason, check=check)
+    n, ratios = robot.n, ", ".join(str((100, -80, 50)[k % 3]) for k in range(robot.n))
+    coupled = f"; {n}/{n - 1} 50, if motor {n} also turns 50 times with joint {n - 1}" * (n > 1)
+    answer = asked("position unit", _TEXT.format(ratios, coupled), guess, reason, check=check)
     return (answer, robot) if answer in _UNITS else ("rad", _geared(answer, robot) or robot)
+
+
+def least_ratios(position: Array, robot: Robot) -> str:
+    """Return the least usual ratio of each joint with which positions (rows, n) [rad] of motors keep its limits."""
+    found = []
+    for joint, q in zip(robot.joints, position.T, strict=True):
+        ends = np.clip((joint.limits.lower, joint.limits.upper), -3 * np.pi, 3 * np.pi)
+        both = [sign * ratio for ratio in _USUAL for sign in (1, -1)]
+        found.append(next((x for x in both if ends[0] <= np.min(q / x) and np.max(q / x) <= ends[1]), _USUAL[-1]))
+    return ", ".join(map(str, found))
 
 
 def _geared(answer: str, robot: Robot) -> Robot | None:
@@ -61,12 +74,12 @@ def zeros(robot: Robot, asked: Asked) -> tuple[float, ...]:
     return found if any(found) else ()
 
 
-def transmission_toml(transmission: Transmission, robot: Robot) -> list[str]:
-    """Return a transmission as lines of a robot file."""
+def transmission_toml(transmission: Transmission, robot: Robot, why: str) -> list[str]:
+    """Return a transmission as lines of a robot file, with `why` the positions are those of motors."""
     rows = [f"  [{', '.join(f'{x:g}' for x in row)}]," for row in transmission.matrix]
     about = f"# q_motor = matrix @ q_joint, of {', '.join(robot.joint_names)}"
     motors = ", ".join(f'"{name}"' for name in transmission.motors)
-    return ["", "[transmission]", f"motors = [{motors}]", about, "matrix = [", *rows, "]"]
+    return ["", "[transmission]", f"# {why}", f"motors = [{motors}]", about, "matrix = [", *rows, "]"]
 
 
 def _motors(robot: Robot) -> tuple[str, ...]:

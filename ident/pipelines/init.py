@@ -21,7 +21,7 @@ from ident.logs.readers.formats import is_bag
 from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
 from ident.pipelines.gears import transmission_toml
-from ident.pipelines.logged_joints import Arm, followers, misfit
+from ident.pipelines.logged_joints import Arm, followers, misfit, of_one_side
 from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording
@@ -84,7 +84,9 @@ def _started(
     """Write the files, `tables` being written already: of bags."""
     arm = _arm(robot, cad)
     logs, copies = _without_copies(logs)
-    given = [log.parts() for log in _recordings([read_raw(path) for path in logs], arm, asked)]
+    raw = [read_raw(path) for path in logs]
+    arm = of_one_side(arm, [c.label for tables in raw for table in tables for c in table.columns], asked)
+    given = [log.parts() for log in _recordings(raw, arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
     held, told = parked([r.signals for r in recordings], robot)
     own = {r.name: r.said for r in recordings if r.said}
@@ -101,7 +103,7 @@ def _started(
     texts = {"dataset.toml": dataset_toml(manifest, first.signals.why, own)}
     source = robot
     if robot.suffix.lower() != ".toml" and not _as_it_is(robot, first.signals.robot):
-        texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals.robot, held)
+        texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals, held)
         source = folder / "robot.toml"
     about = [f"robot = {_toml(_path(source, folder, LEVELS))}", 'data = "dataset.toml"']
     about += [f"cad = {_toml(_path(cad, folder, LEVELS))}"] if cad else []
@@ -218,7 +220,8 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
 
 def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
     hint = named(table.file.stem, ()).quantity
-    return families(table.columns, arm.names, hint if hint in _QUANTITIES else "")
+    found = families(table.columns, (*arm.called, *arm.names), hint if hint in _QUANTITIES else "")
+    return tuple(replace(f, of=tuple(arm.called.get(str(name), name) for name in f.of)) for f in found)
 
 
 def _quantities(table: RawTable, arm: Arm) -> set[str]:
@@ -345,7 +348,8 @@ def _parts(
     return [halves[0].name, *some], [halves[1].name], found, tuple(why)
 
 
-def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot, held: Mapping[str, float]) -> str:
+def _robot_toml(urdf: Path, folder: Path, arm: Arm, signals: Signals, held: Mapping[str, float]) -> str:
+    robot, why = signals.robot, signals.why["position"]
     locked = [name for name in arm.names if name not in robot.joint_names and name not in held]
     lines = [
         "# Written by `ident init`: the joints that move in the logs; others are locked, at zero if not in `lock`."
@@ -357,7 +361,7 @@ def _robot_toml(urdf: Path, folder: Path, arm: Arm, robot: Robot, held: Mapping[
         at = dict(held) | dict(followers(urdf, held))
         lines += ["# rests in every log, there; to free it, take it out, and add it to keep and to dataset.toml"]
         lines += ['angle = "rad"', f"lock = {{ {', '.join(f'{_toml(name)} = {x:g}' for name, x in at.items())} }}"]
-    lines += [] if robot.transmission is None else transmission_toml(robot.transmission, robot)
+    lines += [] if robot.transmission is None else transmission_toml(robot.transmission, robot, why)
     return "\n".join([*lines, ""])
 
 

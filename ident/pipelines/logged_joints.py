@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from ident.arrays import Array
 from ident.compare.columns import evidence
 from ident.errors import IdentError, plural
 from ident.logs.manifest import si_factor
-from ident.logs.recognised import Family, clocks, fitting_units, windows
+from ident.logs.recognised import Family, clocks, fitting_units, named, windows
 from ident.pipelines.questions import Asked, words
 from ident.robot import Robot
 from ident.robot.urdf import read_description
@@ -24,15 +24,46 @@ ALIKE = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """The robot that a log is of: the joints that can move, the robot of those that do, and what its bodies may be."""
+    """The robot that a log is of: the joints that can move, the robot of those that do, and what its bodies may be.
+
+    called: joints by what logs call them, where that is not their name; said: why these joints.
+    """
 
     names: tuple[str, ...]
     of: Callable[[tuple[str, ...]], Robot]
     bodies: Callable[[Robot], Array | None]
+    called: Mapping[str, str] = field(default_factory=dict)
+    said: str = ""
 
     def turning(self) -> tuple[str, ...]:
         """Return the joints that turn: fingers mostly slide, and are seldom logged."""
         return tuple(joint.name for joint in self.of(self.names).joints if not joint.slides)
+
+
+def of_one_side(arm: Arm, labels: Sequence[str], asked: Asked) -> Arm:
+    """Return the arm with what columns call its joints, where several sets of these end alike, as answered.
+
+    "s0" of a robot with left_s0 and right_s0, which is asked about: all columns are of the same side then.
+    """
+    if any(named(label, arm.names).joint for label in labels):
+        return arm
+    sides: dict[str, dict[str, str]] = {}
+    for name in arm.names:
+        words_of = name.split("_")
+        for k in range(1, len(words_of)):
+            short = "_".join(words_of[k:])
+            if any(named(label, (short,)).joint for label in labels):
+                sides.setdefault("_".join(words_of[:k]), {})[short] = name
+                break
+    alike = [
+        side for side, of in sides.items() if len(of) > 1 and sum(of.keys() == x.keys() for x in sides.values()) > 1
+    ]
+    if not alike:
+        return arm
+    alike = [side for side in alike if sides[side].keys() == sides[alike[0]].keys()]
+    shorts, why = ", ".join(sides[alike[0]]), f"{' and '.join(alike)} have such joints, and the first is a GUESS"
+    side = asked("side", f"Whose joints are {shorts}?", alike[0], why, tuple(alike))
+    return replace(arm, called=sides[side], said=asked.because(f"of {side}: {why}"))
 
 
 def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: Arm, asked: Asked) -> tuple[str, ...]:
@@ -47,7 +78,7 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
         return tuple(name for name in arm.names if name in position.of)
     if size == len(arm.names):
         return arm.names
-    if len(arm.turning()) == size:
+    if len(arm.turning()) == size and not position.lengths:
         return arm.turning()
     guess, why = _guess(position, families, t, arm)
     text = f"Which {plural(size, 'joint')} are {position.shown} of, in their order?"
@@ -58,7 +89,10 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
 def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> tuple[tuple[str, ...], str]:
     """Return the likeliest joints, and why."""
     raw = position.values
-    fits = {names: fitting_units(raw, arm.of(names)) for names in dict.fromkeys(_rows(arm, raw.shape[1]))}
+    rows = list(dict.fromkeys(_rows(arm, raw.shape[1])))
+    kinds = [[joint.slides for joint in arm.of(names).joints] for names in rows]
+    like = [names for names, slides in zip(rows, kinds, strict=True) if slides == [*map(bool, position.lengths)]]
+    fits = {names: fitting_units(raw, arm.of(names)) for names in like or rows}
     within = [names for names, units in fits.items() if units]
     left, why = within or list(fits), "their limits hold the positions" if within else "they come first"
     efforts = [f for f in families if f.quantity in ("torque", "current") and len(f.columns) == raw.shape[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, pi
@@ -17,7 +18,6 @@ from ident.logs.readings import NOISE, continued, resting
 from ident.logs.recognised import (
     ALIKE,
     LATE_ROWS,
-    NEAR,
     Family,
     Related,
     belongs,
@@ -33,7 +33,7 @@ from ident.logs.recognised import (
     windows,
     within,
 )
-from ident.pipelines.gears import counts_of, unit_or_ratios, zeros
+from ident.pipelines.gears import counts_of, least_ratios, unit_or_ratios, zeros
 from ident.pipelines.logged_joints import Arm, logged_joints
 from ident.pipelines.questions import Asked, one_of, ranked
 from ident.pipelines.torques import State, torques
@@ -94,6 +94,7 @@ def _angles(columns: Sequence[Column], scale: Array, robot: Robot, side: str, ze
     return np.asarray(q + zeros) if zeros else q
 
 
+_MOTORS = re.compile(r"(?i)(?<![a-z])(motor|moteur|mot(?![a-z]))")
 #: What is one column a joint, and no more: others are of axes and grippers that the robot file does not have.
 _OF_JOINTS = ("position", "velocity", "torque", "current")
 
@@ -105,17 +106,19 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     """
     why: dict[str, str] = {}
     given, n = families, len(arm.names)
-    families = [f.first(n) if f.quantity in _OF_JOINTS else f for f in given]
+    slides = [joint.slides for joint in arm.of(arm.names).joints]
+    families = [f.of_joints(slides) if f.quantity in _OF_JOINTS else f for f in given]
     time = next(iter(clocks(families)), None)
     rows = len(families[0].columns[0].values)
     raw = _stamps(time, rows)
     position = _positions(families, arm, raw, asked, why)
-    over = next((f.columns[n:] for f in given if len(f.columns) > n and set(position.columns) <= set(f.columns)), ())
-    if over:
+    whole = next((f.columns for f in given if set(position.columns) <= set(f.columns)), ())
+    if over := [c for c in whole if c not in position.columns]:
         why["position"] += (
             f"; NOTE: the robot has {n} joints that move by themselves, so {', '.join(c.shown for c in over)} and the"
             " like are not used"
         )
+    why["position"] += f"; {arm.said}" * bool(arm.said)
     robot = arm.of(logged_joints(position, families, raw, arm, asked))
     position = position.like(robot.joint_names)
     time = next(iter(clocks(families, position.columns[0].label)), None)
@@ -124,7 +127,9 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     described = robot
     unit, side, robot = _position_unit(position, robot, asked, why, known, relation, time)
     count = counts_of(position.shown, robot, asked) if unit == "count" else ()
-    units, offset = units_of(unit, robot), () if robot is described and not count else zeros(robot, asked)
+    unsure = side == "motor" and robot is not described and not asked.typed  # of ratios
+    units = units_of(unit, robot, position.sliding)
+    offset = () if robot is described and not count else zeros(robot, asked)
     scale = scales(units) * (count or 1.0)
 
     q = _angles(position.columns, scale, robot, side, offset)
@@ -150,8 +155,8 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     why["torque"] = torque.why
     return Signals(
         robot, (time,) if time else (), (word,), rate, position.columns, units, side,
-        velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit, torque.gain,
-        torque.guessed, offset, count, why,
+        velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit,
+        torque.gain or (1.0,) * robot.n * unsure, torque.guessed or unsure, offset, count, why,
     )  # fmt: skip
 
 
@@ -241,7 +246,7 @@ def _position_unit(
     raw = position.values
     if robot.transmission is not None:
         for unit in (position.unit,) if position.unit else ("rad", "deg"):
-            q = raw * scales(units_of(unit, robot))
+            q = raw * scales(units_of(unit, robot, position.sliding))
             if not within(q, robot) and within(np.asarray(robot.transmission.joint_position(q)), robot):
                 why["position"] += f"; of the motors in {unit}: beyond the joints' limits, within them geared down"
                 return unit, "motor", robot
@@ -275,14 +280,15 @@ def _position_unit(
         why["position"] += "; whole numbers far beyond the joints' limits: an encoder's counts"
         return "count", "joint", robot
     guess, reason = "deg" if np.abs(raw[:, turning]).max() > 10 else "rad", "both keep the joints' limits"
-    if fits == ("deg",):
+    if "rad" not in fits and _MOTORS.search(position.shown):
+        guess, reason = least_ratios(raw, robot), "motors by their names, and so they keep the joints' limits"
+    elif fits == ("deg",):
         guess, reason = "deg", "in rad they would leave the joints' limits (if they are not those of motors)"
     elif not fits:
         reason = "neither keeps the joints' limits: motors, or another zero?"
     unit, geared = unit_or_ratios(guess, reason, robot, asked)
-    why["position"] += (
-        f"; {asked.because(f'{guess}: {reason}' if fits == ('deg',) else f'{guess} is a guess: {reason}')}"
-    )
+    told = f"{guess}: {reason}" if (guess, *fits) == ("deg", "deg") else f"{guess} is a guess: {reason}"
+    why["position"] += f"; {asked.because(told)}"
     return unit, "joint" if geared is robot else "motor", geared
 
 
@@ -345,9 +351,10 @@ def _velocity_unit(
     moving = [(joint.slides, x) for joint, x in zip(robot.joints, sizes, strict=True) if x is not None]
     turning = [unit_of(x, "velocity") for slides, x in moving if not slides]
     usual = turning[0] if turning else known or "rad/s"
-    units = tuple("m/s" if joint.slides else usual for joint in robot.joints)
+    sliding = [unit_of(x, "velocity", "length") for slides, x in moving if slides] or [velocity.sliding or "m/s"]
+    units = tuple(sliding[0] if joint.slides else usual for joint in robot.joints)
     why["velocity"] = f"left out: {velocity.shown} are not how fast the positions change, in no known unit"
-    if len(set(turning)) > 1 or not usual or any(slides and abs(x - 1.0) > NEAR for slides, x in moving):
+    if len(set(turning)) > 1 or len(set(sliding)) > 1 or not usual or not sliding[0]:
         return ()
     late = float(np.median([r.late for r in relations if r is not None and r.alike > ALIKE] or [0]))
     if late > LATE_ROWS:

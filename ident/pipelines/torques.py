@@ -16,7 +16,7 @@ from ident.logs.manifest import RAW, UNITS, si_factor
 from ident.logs.raw import Column
 from ident.logs.recognised import Family, windows
 from ident.pipelines.questions import Asked, one_of, ranked, words
-from ident.robot import Robot
+from ident.robot import Joint, Robot
 
 #: Columns whose explained share is this much below the best are no rivals of it.
 RIVAL = 0.15
@@ -30,6 +30,9 @@ OTHER_UNITS = ("mN m", "kN m", "kgf m", "lbf in")
 ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
 BETTER = 0.05
+#: Bodies contradict friction where their centre of mass is farther from the axis than this share of the robot's reach:
+#: nearer, one that is a little off the described one turns the sign.
+LEVER = 0.005
 #: A column that is so much like a position or its change is no torque.
 COPY = 0.998
 
@@ -110,24 +113,30 @@ def torques(
     ratio, size = (found.ratio[at], found.size[at]) if bodies is not None else (np.full(len(driven), np.nan), ())
     friction, others = (found.sign * way[:, None])[at], _of_others(found) if len(driven) == robot.n else []
     ratio[others], friction[others] = np.nan, 0.0
+    ratio[(found.lever[driven] < LEVER * robot.reach) & (ratio * friction < 0)] = np.nan
     if others:
         names = " and ".join(robot.joint_names[j] for j in others)
         why_order += "; " * bool(why_order) + f"NOTE: {names} may have each other's columns, so their signs stay"
-    turning = not any(robot.joints[j].slides for j in driven)
-    joints = [robot.joint_names[j] for j in driven]
-    unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, friction, asked, turning)
+    joints = [robot.joints[j] for j in driven]
+    unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, friction, asked)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
-    units = tuple(UNIT_OF_FORCE.get(unit, unit) if j.slides else unit for j in robot.joints)
+    units = tuple(_of_force(unit, family) if j.slides else unit for j in robot.joints)
     said = tuple(float(g) for g in gains)
     guessed |= "no motor" in asked.guessed
     plain = all(g == 1.0 for g in said) and unit not in RAW_UNITS
     return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
 
 
-UNIT_OF_FORCE = {"N m": "N", "kN m": "kN"}
+#: The raw unit of columns whose names say none.
+UNKNOWN = "count"
 RAW_UNITS = tuple(u for u, (kind, _) in UNITS["torque"].items() if kind == RAW)
+
+
+def _of_force(unit: str, family: Family) -> str:
+    """Return the unit of joints that slide where those that turn are in `unit`: as names say, else alike."""
+    return unit if unit in RAW_UNITS else family.sliding or ("kN" if unit == "kN m" else "N")
 
 
 def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family, str]:
@@ -189,6 +198,7 @@ def _copies(family: Family, log: _Log) -> bool:
 
 def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tuple[list[Column | None], str]:
     """Return the column of each joint, None for one without, and why."""
+    family = family.like(position.of)
     robot, of = log.robot, family.of
     if all(isinstance(name, str) for name in of):
         by_name = dict(zip(of, family.columns, strict=True))
@@ -263,45 +273,47 @@ def _unit_of(counts: Array) -> str:
 
 
 def _unit(
-    family: Family, joints: Sequence[str], ratio: Array, size: ArrayLike, friction: Array, asked: Asked, turning: bool
+    family: Family, joints: Sequence[Joint], ratio: Array, size: ArrayLike, friction: Array, asked: Asked
 ) -> tuple[str, Array, bool, str]:
     """Return unit, gains of the columns, whether these are a guess, and why.
 
     N m by name or because the bodies weigh so, else what they say.
 
-    joints: of the columns; turning: whether all of them turn. ratio: what each column counts for 1 N m of the bodies'
+    joints: of the columns. ratio: what each column counts for 1 N m of the bodies'
     prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
     friction: the sign with which it takes power, 0 where it is too little; it needs no bodies, and so it goes first.
     """
-    unit = family.unit if family.unit in UNITS["torque"] else "N m" if family.quantity == "torque" else "A"
-    scale = 1.0 if unit in RAW_UNITS else si_factor(unit, "torque")
-    ratio, size = ratio * scale, np.append(size, np.nan) * scale
+    unit = family.unit or {"torque": "N m", "current": "A"}.get(family.quantity, UNKNOWN)
+    each = [_of_force(unit, family) if joint.slides else unit for joint in joints]
+    scale = np.array([si_factor(unit, "torque") for unit in each])
+    ratio, size = ratio * scale, np.append(size * scale if np.size(size) else (), np.nan)
+    names = [joint.name for joint in joints]
     bodies = np.sign(np.nan_to_num(ratio))
     sign = _signs(ratio, friction)
-    known, turned = ratio[sign * bodies > 0], [joint for joint, x in zip(joints, sign, strict=True) if x < 0]
+    known, turned = ratio[sign * bodies > 0], [name for name, x in zip(names, sign, strict=True) if x < 0]
     typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
-    like = f"1 N m of the bodies in the description counts {typical:.2g}"
-    doubted, sized = [joint for joint, x in zip(joints, sign * bodies, strict=True) if x < 0], False
-    why_turned = f"; the sign of {', '.join(turned)} is the other one, for friction would drive the joint" * bool(
-        turned
-    )
-    why_turned += ", or the bodies ask for it" * bool(np.any(friction[sign < 0] == 0))
+    like = f"1 N m of the bodies in the description counts {typical:.2g}{' N m' * bool(np.any(scale != 1.0))}"
+    doubted, sized = [name for name, x in zip(names, sign * bodies, strict=True) if x < 0], False
+    why_turned = _why_turned(turned, bool(np.any(friction[sign < 0] == 0)))
     unsure = family.quantity != "current" and (not family.unit or not low <= typical <= high)
-    other = _unit_of(np.abs(known)) if unsure and scale == 1.0 and turning else ""
+    other = _unit_of(np.abs(known)) if unsure and not family.unit and {*each} <= {"N m", UNKNOWN} else ""
     if other:
         reason = f"{like}, at every joint that says something: as in {other}"
         answer = asked("torque unit", "In which unit are the torques?", other, reason, (other, "N m", "A"))
         if answer != "A":
             return answer, sign, False, (reason if answer == other else "N m, as answered") + why_turned
-    if family.quantity == "torque" and not (typical < low or typical > high):
+        unit = answer
+    if family.quantity == "torque" and unit in RAW_UNITS:
+        reason = f"they are called {unit}" if family.unit else f"{unit}, as answered"
+    elif family.quantity == "torque" and not (typical < low or typical > high):
         if not turned and not doubted:
             called = f"{unit}, for they are called so" if family.unit else "N m, for they are called torques"
             return unit, np.ones(len(ratio)), False, called + (f" ({like})" if len(known) else "")
-        ratio, reason, sized = np.ones(len(ratio)), "they are called torques", True
+        reason, sized = f"they are called {family.unit or 'torques'}", True
     elif family.quantity == "torque":
-        reason = f"they are called {unit if family.unit else 'torques'}, but {like}: of the motors, or currents?"
-        unit = unit if family.unit else "A"
+        reason = f"they are called {family.unit or 'torques'}, but {like}: of the motors, or currents?"
+        unit = family.unit or UNKNOWN
     elif not family.quantity and len(known) and low < typical < high and not turned:
         unit = asked("torque unit", "In which unit are the torques?", "N m", like, ("N m", "A", "V", "%"))
         if unit == "N m":
@@ -309,22 +321,40 @@ def _unit(
         reason = f"{unit}, as answered"
     else:
         reason = "currents" if family.quantity == "current" else "no name says a unit"
-    guess = np.array([float(f"{1 / abs(x):.3g}") if np.isfinite(x) and x != 0 else np.nan for x in ratio])
-    usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
-    guess = np.where(np.isnan(guess), np.nanmedian(guess) if len(known) else usual, guess)
-    source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
+    guess, source = _gains(ratio, known, typical)
+    guess, source = (np.ones(len(ratio)), f"taken for {unit} as they are") if sized else (guess, source)
     alike = np.all((np.abs(known) > ALL_ALIKE[0]) & (np.abs(known) < ALL_ALIKE[1]))
     if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
-        guess, source, sized = np.ones(len(ratio)), f"{like}, as if they were N m", True
+        guess, source, sized = (
+            np.ones(len(ratio)),
+            f"{like}, as if they were {'N m' if unit in RAW_UNITS else unit}",
+            True,
+        )
     source += why_turned
     if doubted:
         reason += f"; NOTE: the bodies ask for the other sign at {', '.join(doubted)}, friction does not: gravity, an"
         reason += " axis, a zero or a sign in the robot file may be wrong instead, which `ident doctor` weighs"
     why = f"{reason}; the gains are a GUESS: {source}"
     guess = sign * guess
-    gains = asked.numbers("gain", f"How many N m (N) is 1 {unit} of {family.shown}, with sign?", tuple(guess), why)
+    per = "of the unit" if unit == UNKNOWN else unit
+    gains = asked.numbers("gain", f"How many N m (N) is 1 {per} of {family.shown}, with sign?", tuple(guess), why)
     given = asked.typed
     return unit, np.array(gains), not (given or sized), f"{reason}; gains as answered" if given else why
+
+
+def _why_turned(names: Sequence[str], silent: bool) -> str:
+    """Say why joints have the other sign, "" for no joints; silent: whether friction says nothing of one of them."""
+    told = f"; the sign of {', '.join(names)} is the other one, for friction would drive the joint" if names else ""
+    return told + ", or the bodies ask for it" * silent
+
+
+def _gains(ratio: Array, known: Array, typical: float) -> tuple[Array, str]:
+    """Return the gain of each column [N m or N for 1], of those that say nothing the usual one of the others; why."""
+    found = np.array([float(f"{1 / abs(x):.3g}") if np.isfinite(x) and x != 0 else np.nan for x in ratio])
+    usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
+    source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"
+    source += ", and where they say nothing the middle of these" * bool(len(known) and np.isnan(found).any())
+    return np.where(np.isnan(found), np.nanmedian(found) if len(known) else usual, found), source
 
 
 def _signs(ratio: Array, friction: Array) -> Array:

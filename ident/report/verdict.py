@@ -140,7 +140,7 @@ def _left(estimate: Estimate, validation: Validation, total: Predicted) -> str:
             f"of single joints more is missed than the noise of their readings: {', '.join(rough)}; log motions that"
             " load these joints more, or say in [model] what acts on them"
         )
-    fitted = np.nan_to_num(estimate.missed)
+    fitted = np.nan_to_num(estimate.missed, nan=np.inf, posinf=np.inf)
     differ = [
         f"{joint} {percent(missed)}, fitted {percent(own)}"
         for joint, missed, own in zip(validation.joints, validation.missed(total.name), fitted, strict=True)

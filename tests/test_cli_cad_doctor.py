@@ -152,7 +152,7 @@ def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, once, tmp_path):
     assert result.exit_code == PROBLEMS
     told = " ".join(result.output.split())
     assert "PROBLEM, not in the table: robot: gravity points along -z of the base" in told
-    assert "robot.toml: gravity = [0, 0, -9.81]" in told, told
+    assert "robot.toml: `gravity = [0, 0, -9.81]` at its top" in told, told
     for command in ("doctor", "refine"):
         result = run(command, there, "--out", there / "refined.csv")
         assert result.exit_code == BAD_INPUT

@@ -19,13 +19,14 @@ from ident.errors import EstimationError, InputError, ModelError, RegressionErro
 from ident.estimate import estimated
 from ident.estimate.storage import save_estimate
 from ident.experiment import read_experiment
+from ident.files import FITTED
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, regressor
 from ident.payload.drive_gains import drive_gains
 from ident.payload.payload import identify_payload, identify_payload_against, loaded_errors
 from ident.pipelines.identify import fit
 from ident.pipelines.loaded import load
 from ident.pipelines.loads import frame_of
-from ident.pipelines.steps import FITTED, motions
+from ident.pipelines.steps import motions
 from ident.regression import base_parameters, compress
 from ident.robot.urdf import parse_urdf
 from ident.spatial.inertia import Pose, consistency, from_com, rpy, to_com, transformed

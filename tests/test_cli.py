@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import typer
 from rich.text import Text
+from scipy.signal import lfilter
 from typer.testing import CliRunner
 
 from ident.cli.console import EXIT_CODES, file_out, printable, progress, show
@@ -82,8 +83,11 @@ def tree(folder: Path) -> dict[str, bytes | None]:
     return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
-def record(folder: Path, name: str, seed: int, late: int = 0) -> None:
-    """Write a log of the arm in smooth motion: time, two positions, two torques with noise, `late` samples late."""
+def record(folder: Path, name: str, seed: int, late: int = 0, pole: float = 0.0) -> None:
+    """Write a log of the arm in smooth motion: time, two positions, two torques with noise, `late` samples late.
+
+    pole: of a low-pass of first order that the torques went through.
+    """
     rng = np.random.default_rng(seed)
     loaded = load(read_experiment(folder))
     t = np.arange(-50, ROWS + 50) / RATE
@@ -95,7 +99,8 @@ def record(folder: Path, name: str, seed: int, late: int = 0) -> None:
     qd = (a[:, :, None] * w[:, :, None] * np.cos(angle)).sum(axis=0).T
     qdd = -(a[:, :, None] * w[:, :, None] ** 2 * np.sin(angle)).sum(axis=0).T
     theta = np.array([TRUE[n] for n in loaded.model.names])
-    tau = torque(loaded.model, theta, q, qd, qdd) + 0.02 * rng.standard_normal(q.shape)
+    tau = lfilter([1.0 - pole], [1.0, -pole], torque(loaded.model, theta, q, qd, qdd), axis=0)
+    tau += 0.02 * rng.standard_normal(q.shape)
     table = np.column_stack([t, q, np.roll(tau, late, axis=0)])[50:-50]
     np.savetxt(folder / f"{name}.csv", table, fmt="%.9g", delimiter=",")
 
@@ -468,6 +473,16 @@ def test_late_torques_are_read_so_before_friction_is_chosen(two, monkeypatch, la
     assert not result.estimate.causes, result.estimate.causes
     np.testing.assert_allclose([c.value for c in result.estimate.calibration], -late / RATE, atol=0.2 / RATE)
     assert result.validation.total("identified").relative_total < 0.01
+
+
+@pytest.mark.slow
+def test_a_filter_that_no_delay_explains_as_well_stays_one(two, monkeypatch):
+    for name, seed in (("circle", 1), ("steps", 2)):
+        record(two, name, seed, pole=0.8)
+    change(two / "experiment.toml", "[processing]\nedge_s = 0.1\n", "")
+    monkeypatch.setattr("ident.compare.settled.late_positions", lambda *_: ())
+    (cause,) = run(two, two / "out").estimate.causes
+    assert cause.what.startswith("torques are blurred by a filter with a time constant of 4")
 
 
 @pytest.mark.slow

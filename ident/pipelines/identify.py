@@ -72,7 +72,8 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
     with whole_folder(where, FILES) as folder:
         with sharing(by) as client:
             factors, result, late = _judged(loaded, calibration, told, tell, command, client)
-            if late and (again := _read_late(start, late, before, tell, command, client)) is not None:
+            again = _read_late(start, late, before, tell, command, client) if late else None
+            if again is not None and _better(again[3].estimate, result.estimate):
                 loaded, calibration, factors, result, told = again
             if (leaner := without_idle(loaded, result.estimate, told)) is not None:
                 loaded = leaner
@@ -112,6 +113,14 @@ def _read_late(
             return None if result.estimate.causes else (loaded, found, factors, result, said)
         late += more
     return None
+
+
+def _better(late: Estimate, before: Estimate) -> bool:
+    """Return whether torques read as late leave less than the filter that was sure before: else it is one."""
+    from ident.compare.causes.mistakes import BLURRED, LATE
+
+    filters = [c for c in before.causes if BLURRED in c.what and not any(LATE in rival for rival in c.rivals)]
+    return all(late.relative_total < c.total[1] for c in filters)
 
 
 def _judged(

@@ -45,6 +45,10 @@ _OPPOSITES = {"larger": "smaller", "more": "less", "longer": "shorter", "ms late
 _USUAL, _POSSIBLE = (0.05, 1.0), (1e-3, 5.0)
 
 
+#: What torques are that follow the motion late.
+LATE, BLURRED = "torques come", "torques are blurred"
+
+
 @dataclass(frozen=True)
 class Size:
     """What values a mistake has: usually about `usual`; up to `ordinary` they are no mistake, but what any robot has.
@@ -262,12 +266,12 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     what = "the rate is wrong: the motion took {} longer than the log's time says"
     mend = "multiply its time by {factor}, or its rate by the inverse; the file of a robot of another size looks alike"
     yield Mistake("clock", "time", what, mend, undone.longer_seconds, Size(0.1, 0.04))  # less is made up for by gains
-    what = "torques come {} ms late"
+    what = f"{LATE} {{}} ms late"
     mend = (
         "`ident run` reads them so where the experiment has no [processing] of its own; else delay_s there, {} ms late"
     )
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
-    what = "torques are blurred by a filter with a time constant of {} ms, positions are not"
+    what = f"{BLURRED} by a filter with a time constant of {{}} ms, positions are not"
     mend = "log them unfiltered, or positions through the same filter; elastic joints do the same: move more slowly"
     size = Size(0.05, 0.004, 1e-3, 2.0 / rate_hz)  # what is quicker than two rows is a delay as well
     yield Mistake("blur", "all joints", what, mend, undone.blurred, size)

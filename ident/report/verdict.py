@@ -27,7 +27,7 @@ class Judgement:
 ROUGH, ROUGH_JOINT = 0.15, 0.5
 WORSE, WORSE_SHARE = 3.0, 0.075
 #: The latter of one joint, beyond the noise of its readings.
-WORSE_JOINT = 0.15
+WORSE_JOINT = 0.2
 #: Above this share the noise of a joint's readings is not to hide what the model misses of it.
 QUIET = 0.3
 

@@ -24,6 +24,7 @@ from ident.logs.recognised import clocks, families, named, related
 from ident.model import torque
 from ident.pipelines.questions import Asked, Question
 from ident.report.doctor_text import lines_in
+from ident.report.verdict import verdict
 from ident.robot.urdf import read_urdf
 
 LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.02 0.05"/><mass value="{mass}"/>
@@ -839,6 +840,22 @@ def test_a_copy_of_a_log_is_left_out_and_validates_nothing(here, sketched):
     result = pipelines.run(here)
     assert not result.validation.held_out
     assert any("'two' is a copy of that of 'one'" in str(w) for w in result.warnings)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
+@pytest.mark.parametrize(("factor", "heavy"), [(1e3, True), (1.0, False)])
+def test_torques_a_thousand_times_too_large_are_not_ready_where_no_bodies_are_known(here, factor, heavy):
+    """Else nothing weighs them but the limits of most joints and what neutral bodies can be."""
+    bare = re.sub(r"<inertial>.*?</inertial>", "", arm(here).read_text(encoding="utf-8"), flags=re.DOTALL)
+    for seed, name in enumerate(("one", "two")):
+        t, q, _, tau = log(here, seed=seed)
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", factor * tau)}).to_csv(f"{name}.csv", index=False)
+    (here / "arm.urdf").write_text(bare, encoding="utf-8")
+    pipelines.init("arm.urdf", ["one.csv", "two.csv"])
+    found = pipelines.run(here)
+    assert any("is `unit` of the torque right?" in doubt for doubt in found.estimate.implausible) == heavy
+    assert (verdict(found.estimate, found.validation).headline == "Do not use") == heavy
 
 
 def test_answers_may_be_piped_in(here, monkeypatch, capsys):

@@ -60,6 +60,8 @@ FOLDS = 30
 TOLERANCE, NEUTRAL_TOLERANCE = 0.3, 1.0
 #: How much lighter or heavier than first drawn neutral bodies may be, all together.
 SCALE = 10.0
+#: What is said of neutral bodies that are not heavy enough.
+HEAVIER = "neutral bodies explain the logs best above"
 _CONSTANT: dict[str, Metric] = {"pull-back": ConstantPullback(), "euclidean": Euclidean()}
 
 
@@ -240,9 +242,9 @@ def _scaled(model: Model, regression: Regression, prior: Prior, sigma: Array) ->
     scale = _scale(model, regression, prior, sigma)
     if 1.0 / SCALE < scale < SCALE:
         return prior.scaled(scale), ()
-    side = "above" if scale > 1.0 else "below"
+    best = f"{HEAVIER} {scale:g}" if scale > 1.0 else f"neutral bodies explain the logs best below {scale:g}"
     told = (
-        f"neutral bodies explain the logs best {side} {scale:g} times their size, which is as far as they go:"
+        f"{best} times their size, which is as far as they go:"
         " masses that the logs do not determine are a guess; CAD values would tell"
     )
     return prior.scaled(scale), (told,)

@@ -64,7 +64,8 @@ def with_validation(estimate: Estimate, validation: Validation | None, predictio
     verdict = f"{_FAILED}: {'; '.join(failures)}; {error}" if failures else f"{_PASSED}: {error}"
     again = {AGAIN: names} if (names := ", ".join(r.recording for r in validation.held_out if r.again)) else {}
     known = {VERDICT: verdict, NUMBERS: fingerprint(estimate)} | again
-    return replace(estimate, provenance={**estimate.provenance, **known})
+    before = {key: said for key, said in estimate.provenance.items() if key != AGAIN}  # of another validation
+    return replace(estimate, provenance=before | known)
 
 
 def admitted(estimate: Estimate, *, unvalidated: bool = False) -> str:

@@ -29,6 +29,8 @@ NOTES = (
     "export",
     "reading",
 )
+#: What is said of torques that no joint is made for.
+OVER = "over 3 times its limit"
 GAP = 1.5  # times the median step
 SHORT = 0.5  # times the median step
 IRREGULAR = 0.01  # spread of the steps, relative to the median
@@ -376,12 +378,10 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
                 f"position of '{joint.name}' reaches {largest:.4g} rad, far beyond what the joint can do:"
                 " is it in degrees or on the motor side?"
             )
-        if isfinite(effort) and torque > 3 * effort > 0:
-            said.append(
-                f"torque of '{joint.name}' reaches {torque:.4g}, over 3 times its limit {effort:.4g}: is its"
-                " gain or unit right?"
-            )
         yield from (Finding("unit", (), text) for text in said)
+        if isfinite(effort) and torque > 3 * effort > 0:
+            what = f"torque of '{joint.name}' reaches {torque:.4g}, {OVER} {effort:.4g}"
+            yield Finding("unit", (), f"{what}: is its gain or unit right?")
         if log.qd is not None:
             yield from _speed_unit(log, robot, j, log.qd[:, j])
 

@@ -18,10 +18,11 @@ from ident.compare.conditioning import one_for_another
 from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
+from ident.estimate.estimators import HEAVIER
 from ident.files import FITTED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import as_lines, in_words
-from ident.logs.check import NOTES
+from ident.logs.check import NOTES, OVER
 from ident.model import Model
 from ident.pipelines.estimated import processing_told
 from ident.pipelines.friction import restored
@@ -118,11 +119,22 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
     origin = {FITTED: seen} | processing_told(factors.processing)
     origin |= provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
-    doubts = (*estimate.implausible, *unusable(warned))
+    doubts = (*estimate.implausible, *unusable(warned), *_too_large(loaded, warned))
     estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
     moves = np.array([factors.pulls[name] for name in estimate.base.names] if factors.pulls else [])
     wider = estimate.covariance.widened(moves @ moves.T) if moves.size else estimate.covariance
     return replace(estimate, structure=loaded.structure, covariance=wider)
+
+
+def _too_large(loaded: Loaded, warned: Sequence[Warned]) -> Iterator[str]:
+    """Yield that torques are in another unit: over their limits at most joints, and of bodies heavier than any are.
+
+    Limits alone may be placeholders, and neutral bodies smaller than a robot's.
+    """
+    over = {w.message.split("'")[1]: w.message.partition(":")[0] for w in warned if OVER in w.message}
+    if 2 * len(over) > loaded.robot.n and any(w.message.startswith(HEAVIER) for w in warned):
+        first = next(iter(over.values()))
+        yield f"{first}, as most joints do, and bodies would be heavier than any: is `unit` of the torque right?"
 
 
 def _turned(loaded: Loaded) -> Iterator[Warned]:

@@ -703,11 +703,11 @@ def test_positions_that_an_encoder_counts_are_asked_about(here):
     np.testing.assert_allclose(read(here)[0].q, q, atol=4e-6)
 
 
-def test_rows_with_a_missing_number_are_cut_out_and_a_torque_of_zero_is_no_reason_to_fail(here):
+def test_long_gaps_end_a_stretch_and_a_torque_of_zero_is_no_reason_to_fail(here):
     arm(here)
     t, q, _, tau = log(here)
     hole = q.copy()
-    hole[50, 1] = np.nan
+    hole[45:51, 1] = np.nan
     pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
     found = pipelines.init("arm.urdf", ["log.csv"])
     assert found.told[0] == "log: CUT: numbers are missing, and only rows 52-2400 are used"
@@ -717,19 +717,41 @@ def test_rows_with_a_missing_number_are_cut_out_and_a_torque_of_zero_is_no_reaso
     assert 52 <= kept[0][0] < kept[0][1] + 1 == kept[1][0] < kept[1][1] <= 2400
     for path in found.files:
         path.unlink()
-    hole[1000:1003, 0] = np.nan
+    hole[1000:1013, 0] = np.nan
     pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
     for path in pipelines.init("arm.urdf", ["log.csv"]).files:
         experiment = ident.read_experiment(here) if path.name == "experiment.toml" else None
         assert experiment is None or (experiment.fit, experiment.validate) == (("log-part1",), ("log-part2",))
     for path in found.files:
         path.unlink()
-    hole[::40, 2] = np.nan
-    pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
-    with pytest.raises(LogError, match="no finite number at 3 rows: 1001-1003"):
+    hole[::10, 2] = hole[5::10, 0] = hole[1::5, 1] = hole[2::5, 1] = np.nan  # positions, and torques where these are
+    missing = np.where(np.arange(len(tau))[:, None] % 5 > 2, np.nan, tau)
+    pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", missing)}).to_csv("log.csv", index=False)
+    with pytest.raises(LogError, match="no finite number at"):
         pipelines.init("arm.urdf", ["log.csv"])
     pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", 0 * tau)}).to_csv("log.csv", index=False)
     assert "gain" in keys(pipelines.init("arm.urdf", ["log.csv"]))
+
+
+def test_rows_with_a_missing_number_here_and_there_are_left_out_as_if_they_had_been_lost(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    hole, torque = q.copy(), tau.copy()
+    for at in range(20, 2390, 60):  # in turn one to five rows, of a position or a torque
+        (hole if at % 120 == 20 else torque)[at : at + 1 + at // 60 % 5, at % 3] = np.nan
+    hole[0, 0] = np.nan
+    pd.DataFrame({"t": t, **columns("q{}", hole), **columns("tau{}", torque)}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    said = "log: CUT: numbers are missing in 120 rows, at most 5 at a time: these are left out; "
+    assert found.told[0] == said + "numbers are missing for longer, and only rows 2-2400 are used"
+    whole = np.isfinite(hole).all(axis=1) & np.isfinite(torque).all(axis=1)
+    read_again = read(here)[0]
+    np.testing.assert_allclose(read_again.q, q[whole], atol=1e-9)
+    np.testing.assert_allclose(read_again.t, t[whole] - t[1], atol=1e-9)
+    assert read_again.rows([18, 19]) == (20, 22)
+    assert any("rows in which a number is missing left out" in note for note in read_again.notes)
+    text = (here / "dataset.toml").read_text()
+    assert text.count("drop_missing = true  # rows in which a number is missing") == 3
 
 
 @pytest.mark.slow
@@ -741,10 +763,10 @@ def test_a_run_cuts_logs_with_missing_numbers_as_init_does(here, sketched):
     pipelines.init("arm.urdf", ["fit.csv", "kept.csv"])
     for name, row in (("fit", 1000), ("kept", 50)):
         frame = pd.read_csv(f"{name}.csv")
-        frame.loc[row, "q2"] = np.nan
+        frame.loc[row - 5 : row, "q2"] = np.nan
         frame.to_csv(f"{name}.csv", index=False)
     result = ident.run(here / "experiment.toml")
-    said = ["only rows 1-1000, 1002-2400 are used", "only rows 52-2400 are used"]
+    said = ["only rows 1-995, 1002-2400 are used", "only rows 52-2400 are used"]
     assert [str(w).rpartition(", and ")[2] for w in result.warnings[:2]] == said
     assert result.loaded.experiment.fit == ("fit-part1", "fit-part2")
     again = pipelines.validate(result.path / "estimate.json", here / "experiment.toml")

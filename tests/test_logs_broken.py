@@ -79,7 +79,8 @@ def in_folder(folder: Path, file: str, manifest: str = MANIFEST):
     ({"q": np.array([[None, 1]] * 5)}, "x.npz: holds Python objects, which are never loaded."
      " Save plain arrays of numbers."),
     ({"q": np.vstack([np.eye(2), [[np.nan, 1]], np.eye(2)])}, "x.npz, position of joint1: no finite number at row 3."
-     " Correct the file or cut the rows out with rows = [first, last]; nothing is filled in silently."),
+     " Correct the file, cut the rows out with rows = [first, last], or leave out single ones (drop_missing = true in"
+     " its [[recording]]); nothing is filled in silently."),
 ])  # fmt: skip
 def test_broken_npz(tmp_path, change, message):
     np.savez(tmp_path / "x.npz", **(GOOD | change))

@@ -115,7 +115,8 @@ class Log:
                 f" {self.where(np.flatnonzero(bad[:, column]))}",
                 file=self.file,
                 key=label if what == "t" else f"{label} of {self.joints[column]}",
-                fix="Correct the file or cut the rows out with rows = [first, last]; nothing is filled in silently",
+                fix="Correct the file, cut the rows out with rows = [first, last], or leave out single ones"
+                " (drop_missing = true in its [[recording]]); nothing is filled in silently",
             )
         array.setflags(write=False)
         return array
@@ -211,14 +212,17 @@ def read_parts(
         else:
             clock, start, t = _seconds(raw["time"][0], si_factor(str(record.time.unit), "time"), clock)
         t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
-        if record.drop_repeated:
-            keep = _new_rows(raw, before)
+        if record.drop_repeated or record.drop_missing:
+            missing, repeated = _missing(raw, record), _repeated(raw, before, record)
             before = {k: [c[-1:] for c in columns] for k, columns in raw.items()}
+            keep = ~(missing | repeated)
             numbers, t = row + done + np.flatnonzero(keep), t[keep]
             raw = {k: [c[keep] for c in columns] for k, columns in raw.items()}
-            if not keep.all():
-                rows_left_out = (row + done + np.flatnonzero(~keep)).tolist()
-                told.append(f"{plural(len(rows_left_out), 'repeated row')} left out: {spans(rows_left_out)}")
+            for what, out in (("repeated row", repeated), ("row", missing)):
+                if out.any():
+                    left = (row + done + np.flatnonzero(out)).tolist()
+                    why = "in which a number is missing " if what == "row" else ""
+                    told.append(f"{plural(len(left), what)} {why}left out: {spans(left)}")
             if not keep.any():
                 done += size
                 continue
@@ -274,7 +278,7 @@ def _span(
 ) -> tuple[int, float]:
     files = [locate(manifest, f) for f in record.files]
     count, first, last = 0, 0.0, np.nan
-    if record.time.rate_hz is None and not record.drop_repeated and not any(is_bag(f) for f in files):
+    if record.time.rate_hz is None and not record.drops_rows and not any(is_bag(f) for f in files):
         unit, clock = si_factor(str(record.time.unit), "time"), _clock(record)
         ends = _ends(files[0], clock, manifest) if len(files) == 1 and record.rows is None else None
         if ends is not None:
@@ -329,15 +333,24 @@ def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> int | f
     return found if isfinite(found) else 0
 
 
-def _new_rows(raw: dict[str, Chunk], before: dict[str, Chunk]) -> np.ndarray:
-    """Return which rows have another time, and another value of some other signal, than the row before."""
+def _missing(raw: dict[str, Chunk], record: Recording) -> np.ndarray:
+    """Return which rows are left out as one of their numbers is missing."""
+    columns = [c for own in raw.values() for c in own]
+    found = np.zeros(len(columns[0]), dtype=bool)
+    for column in columns if record.drop_missing else []:
+        found |= ~np.isfinite(column)
+    return found
+
+
+def _repeated(raw: dict[str, Chunk], before: dict[str, Chunk], record: Recording) -> np.ndarray:
+    """Return which rows are left out as they have the time, or all other values, of the row before."""
     alike = {}
     for key, columns in raw.items():
         held = before.get(key, [c[:0] for c in columns])
         joined = [np.concatenate([b, c]) for b, c in zip(held, columns, strict=True)]
         alike[key] = np.all([c[1:] == c[:-1] for c in joined], axis=0)
     same = np.all([a for key, a in alike.items() if key != "time"], axis=0) | alike.get("time", False)
-    return ~same if before else np.concatenate([[True], ~same])
+    return (same if before else np.concatenate([[False], same])) & record.drop_repeated
 
 
 def _chunks(

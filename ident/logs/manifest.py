@@ -125,12 +125,19 @@ class Recording:
     """Of a bag, the one whose messages are the rows; "" for its only topic of joint states."""
     drop_repeated: bool = False
     """Whether rows with the time, or with all other signals, of the row before are left out; told with the count."""
+    drop_missing: bool = False
+    """Whether rows in which a number is missing are left out, as if they had been lost; told with the count."""
 
     @property
     def signals(self) -> tuple[Signal, ...]:
         """Time, position, torque and, where there are any, velocity and temperature; each with its file."""
         found = (self.time, self.position, self.torque, self.velocity, self.temperature)
         return tuple(replace(s, file=s.file or self.file) for s in found if s)
+
+    @property
+    def drops_rows(self) -> bool:
+        """Whether rows may be left out within the recording."""
+        return self.drop_repeated or self.drop_missing
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -262,7 +269,8 @@ def _layout(given: Table) -> dict[str, Signal]:
 def _recording(given: Table, layouts: Mapping[str, dict[str, Signal]]) -> Recording:
     values = given.values(
         {"name": _plain_name, "file": _file},
-        {"rows": _rows, "layout": string, "note": string, "topic": string, "drop_repeated": boolean}
+        {"rows": _rows, "layout": string, "note": string, "topic": string}
+        | dict.fromkeys(("drop_repeated", "drop_missing"), boolean)
         | dict.fromkeys(QUANTITIES, table),
     )
     layout = values.pop("layout", "")

@@ -195,7 +195,7 @@ def plan_parts(manifest: Manifest, recording: str, robot: Robot, processing: Pro
     """Return the plan of a long recording each part of which can be read by itself (`read_part`); None for others."""
     record = manifest.recording(recording)
     formats = [format_of(locate(manifest, file)) for file in record.files]
-    together = record.drop_repeated or processing.derivative == "fourier"
+    together = record.drops_rows or processing.derivative == "fourier"
     if together or not formats or not all(found is not None and found.anywhere for found in formats):
         return None
     rows = part_rows(robot)

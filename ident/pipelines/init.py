@@ -261,7 +261,8 @@ def _manifest(folder: Path, logs: Sequence[RawRecording]) -> tuple[Manifest, dic
         signals = {q: _signal(q, log.signals, base, own) for q in COLUMNS}
         repeats = any(np.any(np.diff(c.values) == 0) for c in log.signals.time)
         found = {q: s for q, s in signals.items() if s is not None}
-        recordings.append(Recording(log.name, own, rows=log.rows, drop_repeated=repeats, **found))  # type: ignore[arg-type]
+        drops = {"drop_repeated": repeats, "drop_missing": log.holes}
+        recordings.append(Recording(log.name, own, rows=log.rows, **drops, **found))  # type: ignore[arg-type]
     text = next(iter(texts), TextFormat())
     manifest = Manifest(folder / "dataset.toml", folder.resolve().name or "log", home, tuple(recordings), text=text)
     manifest = replace(manifest, name=file_word(manifest.name, "log"))
@@ -399,6 +400,7 @@ def dataset_toml(manifest: Manifest, why: Mapping[str, str], own: Mapping[str, s
         lines += (
             ["drop_repeated = true  # rows whose time is that of the row before"] if recording.drop_repeated else []
         )
+        lines += ["drop_missing = true  # rows in which a number is missing"] if recording.drop_missing else []
         lines += [f"# {own[recording.name]}"] if recording.name in own else []
         lines += [f"{q} = {told}" for q, told in _tables(recording).items() if told != common.get(q)]
     return "\n".join([*lines, ""])

@@ -21,13 +21,16 @@ MOVES = 0.02
 BACK = 20
 #: A stretch between missing numbers is used where it has this share of a log's rows, and any where it has so many.
 STRETCH, SHORT = 0.1, 200
+#: So many rows with missing numbers, one after the other, are left out as rows that were lost; more end a stretch.
+GAP = 5
 
 
 @dataclass(frozen=True, eq=False)
 class RawRecording:
     """One recording: its name, the tables whose rows belong together, and what their columns are.
 
-    rows: of a part; said: what of it is unlike the other recordings.
+    rows: of a part; said: what of it is unlike the other recordings; holes: whether rows with missing numbers are left
+    out.
     """
 
     name: str
@@ -35,6 +38,7 @@ class RawRecording:
     signals: Signals
     rows: tuple[int, int] | None = None
     said: str = ""
+    holes: bool = False
 
     def parts(self) -> tuple[list[RawRecording], list[str]]:
         """Return the recording, or its long stretches: between missing numbers, which nobody fills in, and between
@@ -49,7 +53,9 @@ class RawRecording:
         for k, (a, b) in enumerate(runs, start=1):
             cut = {key: tuple(replace(c, read=c.read[a:b]) for c in columns) for key, columns in used.items()}
             signals = replace(self.signals, **cut)  # type: ignore[arg-type]
-            found.append(replace(self, name=part_name(self.name, k, len(runs)), signals=signals, rows=(a + 1, b)))
+            rows = None if (a, b) == (0, len(whole)) else (a + 1, b)
+            name, holes = part_name(self.name, k, len(runs)), not whole[a:b].all()
+            found.append(replace(self, name=name, signals=signals, rows=rows, holes=holes))
         return found, [f"{self.name}: CUT: {cause}"]
 
     def moving(self) -> tuple[int, int, NDArray[np.bool_]]:
@@ -71,20 +77,37 @@ def part_name(name: str, k: int, count: int) -> str:
 def stretches(whole: NDArray[np.bool_], time: Array) -> tuple[list[tuple[int, int]], str]:
     """Return the rows (start, stop) of a log's long stretches, and why it has any; none where it is one.
 
-    whole (rows,): whether no number is missing; time (rows,): its clock, which may start again.
+    whole (rows,): whether no number is missing; time (rows,): its clock, which may start again. A stretch begins and
+    ends with a whole row, and has at most GAP others at a time.
     """
     again = _restarts(time)
     again = again[whole[again] & whole[again - 1]]
-    ends = np.flatnonzero(np.diff(np.concatenate([[0], whole.astype(int), [0]])))
-    edges = np.sort(np.concatenate([ends, again, again])).reshape(-1, 2)
+    ends = _runs(~whole)
+    short = [(a, b) for a, b in ends if b - a <= GAP and a > 0 and b < len(whole)]
+    bridged = whole.copy()
+    for a, b in short:
+        bridged[a:b] = True
+    edges = np.sort(np.concatenate([np.ravel(_runs(bridged)).astype(int), again, again])).reshape(-1, 2)
     shortest = SHORT if len(again) else max(STRETCH * len(whole), SHORT)
     runs = [(a, b) for a, b in edges.tolist() if b - a >= shortest]
     if (whole.all() and not len(again)) or not runs:
         return [], ""
+    lost = sum(int((~whole[a:b]).sum()) for a, b in runs)
+    said = (
+        [f"numbers are missing in {plural(lost, 'row')}, at most {GAP} at a time: these are left out"] if lost else []
+    )
     kept = ", ".join(f"{a + 1}-{b}" for a, b in runs)
-    if not len(again):
-        return runs, f"numbers are missing, and only rows {kept} are used"
-    return runs, f"its clock starts again, {plural(len(again), 'time')}: rows {kept} are recordings of their own"
+    if len(again):
+        said += [f"its clock starts again, {plural(len(again), 'time')}: rows {kept} are recordings of their own"]
+    elif runs != [(0, len(whole))]:
+        said += [f"numbers are missing{' for longer' if lost else ''}, and only rows {kept} are used"]
+    return runs, "; ".join(said)
+
+
+def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return where a mask (rows,) is true: (start, stop) of each run of rows."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(int), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _restarts(time: Array) -> NDArray[np.int_]:

@@ -67,7 +67,12 @@ def cut_up(loaded: Loaded) -> tuple[Loaded, list[Warned]]:
         runs, cause = stretches(whole, np.asarray(time, dtype=np.float64))
         first = record.rows[0] if record.rows else 1
         found[name] = tuple(
-            replace(record, name=part_name(name, k, len(runs)), rows=(first + a, first + b - 1))
+            replace(
+                record,
+                name=part_name(name, k, len(runs)),
+                rows=(first + a, first + b - 1),
+                drop_missing=not whole[a:b].all(),
+            )
             for k, (a, b) in enumerate(runs, start=1)
         ) or (record,)
         told += [Warned(name, "left out", f"CUT: {cause}")] if runs else []

@@ -19,6 +19,7 @@ from ident.cli.experiments import _asked as at_a_terminal
 from ident.cli.main import main
 from ident.compare.columns import evidence
 from ident.errors import IdentError, InputError, LogError
+from ident.logs.check import check_log
 from ident.logs.raw import read_raw
 from ident.logs.recognised import clocks, families, named, related
 from ident.model import torque
@@ -750,6 +751,7 @@ def test_rows_with_a_missing_number_here_and_there_are_left_out_as_if_they_had_b
     np.testing.assert_allclose(read_again.t, t[whole] - t[1], atol=1e-9)
     assert read_again.rows([18, 19]) == (20, 22)
     assert any("rows in which a number is missing left out" in note for note in read_again.notes)
+    assert {f.kind for f in check_log(read_again, read(here)[1]).findings}.isdisjoint(("dropped rows", "gap"))
     text = (here / "dataset.toml").read_text()
     assert text.count("drop_missing = true  # rows in which a number is missing") == 3
 

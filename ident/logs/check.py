@@ -157,6 +157,8 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
     usual, clock = float(np.median(dt)), find_clock(log)
     wide = np.flatnonzero(dt > GAP * usual)
     missing = np.round(dt / usual).astype(int) - 1
+    if log.numbers is not None:  # rows that were left out are told of already
+        wide = wide[missing[wide] != np.diff(log.numbers)[wide] - 1]
     whole = np.abs(dt / usual - missing - 1) < 0.15  # a whole number of usual steps: rows were lost, not late
     lost, late = wide[whole[wide]], wide[~whole[wide]]
     if len(lost):

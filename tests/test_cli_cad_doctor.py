@@ -160,6 +160,30 @@ def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, once, tmp_path):
         assert not (there / "refined.csv").exists()
 
 
+def test_a_spring_that_links_would_make_up_for_is_told_from_mistakes_of_the_table(made, tmp_path):
+    """Free links take most of it, so that a right table looked wrong; with the table's links it shows."""
+    there = tmp_path / "three"
+    shutil.copytree(made[0], there)
+    rows = np.loadtxt(there / "motion.csv", delimiter=",", skiprows=1)
+    rows[:, 5] += 25.0 * rows[:, 2]
+    np.savetxt(there / "motion.csv", rows, delimiter=",", header="t,q1,q2,q3,tau1,tau2,tau3", comments="")
+    result = run("doctor", there)
+    told = " ".join(result.output.split())
+    assert result.exit_code == PROBLEMS
+    assert "joint2: the model lacks a spring at it" in told
+    assert "link" not in told.partition("PROBLEM")[2].partition("cannot")[0], told
+    result = run("refine", there, "--out", there / "refined.csv")
+    assert result.exit_code == BAD_INPUT
+    assert "the mistake is elsewhere, joint2: the model lacks a spring" in " ".join(result.stderr.split())
+    text = (there / "experiment.toml").read_text(encoding="utf-8")
+    (there / "experiment.toml").write_text(text.partition("[model]")[0], encoding="utf-8")
+    result = run("refine", there, "--out", there / "refined.csv")
+    assert result.exit_code == 0, result.output
+    assert "spring" in result.output + result.stderr
+    refined = read_cad(there / "refined.csv").inertials
+    np.testing.assert_allclose(refined[:, 0], made[1][:, 0], rtol=0.03)
+
+
 def test_a_plate_that_rounding_explains_is_taken_by_check_and_by_run(made, tmp_path):
     there = tmp_path / "three"
     shutil.copytree(made[0], there)
@@ -228,7 +252,7 @@ def test_doctor_takes_a_saved_fit_instead_of_the_logs(made, tmp_path):
         result = run("doctor", there, "--fit", fit)
         assert result.exit_code == PROBLEMS, result.output
         assert "PROBLEM: link3: mass and inertia are in g where kg is declared" in result.output
-        assert "gravity and geometry were not questioned" in result.output
+        assert "gravity, geometry and springs were not questioned" in result.output
     text = (there / "robot.toml").read_text(encoding="utf-8")
     (there / "robot.toml").write_text(text.replace("a = 0.4", "a = 0.5"), encoding="utf-8")
     result = run("doctor", there, "--fit", results)

@@ -29,6 +29,7 @@ class Spring:
         "torque = value * (q - rest position)",
         ("N m/rad", "N/m"),
         key="spring",
+        mechanism=True,
         example="{ rest = 0.1 }",
     )
 

@@ -20,7 +20,7 @@ from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table, table_search, told_of
 from ident.compare.causes.weighing import Weigher
 from ident.compare.doctor import Diagnosis, doctor, other_convention
-from ident.compare.doctor.hypotheses import InLinks
+from ident.compare.doctor.hypotheses import InLinks, OtherView
 from ident.errors import CadError, EstimationError, InputError, RegressionError, need
 from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
 from ident.estimate.estimate import NamedCause
@@ -34,7 +34,7 @@ from ident.pipelines.checked_cad import table_ending, words_of
 from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
 from ident.pipelines.factors import as_compressed, load_factors
 from ident.pipelines.loaded import Loaded, load, shapes_of
-from ident.pipelines.select import with_terms
+from ident.pipelines.select import with_springs, with_terms
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
@@ -160,19 +160,25 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     if unloaded != experiment.terms:
         model = build_model(experiment, robot, inertials)
         loaded = replace(loaded, experiment=experiment, model=model, base=base_parameters(model))
-    warned: list[Warned] = []
-    moved: list[Motion] = []
-    if wishes.fit is not None:
-        loaded, regression = _fitted(wishes.fit, loaded)
-    else:
-        loaded = with_terms(loaded, warned, tell)
-        moved += motions(loaded, experiment.fit, experiment.processing, warned, tell)
-        regression = compress(loaded.model, moved, base=loaded.base)
-    tell("looking for mistakes", 0, 1)
     known = Table(table, settled_in(given), other_convention(experiment.robot), described_by(experiment.robot))
-    search = table_search(loaded.model, regression, known, moved, tolerance=wishes.tolerance)
-    diagnosis = doctor(search)
-    tell("looking for mistakes", 1, 1)
+    start, springs = loaded, dict[str, str]()
+    while True:
+        warned, moved = list[Warned](), list[Motion]()
+        if wishes.fit is not None:
+            loaded, regression = _fitted(wishes.fit, loaded)
+        else:
+            loaded = with_springs(start, springs, warned) if springs else start
+            loaded = with_terms(loaded, warned, tell)
+            moved += motions(loaded, experiment.fit, experiment.processing, warned, tell)
+            regression = compress(loaded.model, moved, base=loaded.base)
+        tell("looking for mistakes", 0, 1)
+        search = table_search(loaded.model, regression, known, moved, tolerance=wishes.tolerance)
+        diagnosis = doctor(search)
+        tell("looking for mistakes", 1, 1)
+        more = {f.where: f.evidence for f in diagnosis.faults if f.kind == "spring" and f.asserted}
+        if not more or experiment.own_model:
+            break
+        springs |= more
     outside = tuple[NamedCause, ...]()
     if moved and diagnosis.faults:
         outside = causes_of(examination(loaded, tell, moved), loaded)
@@ -186,7 +192,8 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
 
 def _require_table_alone(found: Examined) -> None:
     """Raise CadError where the robot file or the logs are wrong, for which a table must not make up."""
-    sure = [cause for cause in found.outside if not cause.rivals]
+    sure = [str(cause) for cause in found.outside if not cause.rivals]
+    sure += [str(f) for f in found.diagnosis.faults if isinstance(f.move, OtherView) and f.asserted]
     if sure:
         raise CadError(
             f"is not to be corrected: the mistake is elsewhere, {sure[0]}",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -269,11 +269,19 @@ def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
         yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
 
 
-def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], float]:
+@dataclass(frozen=True)
+class Anew:
+    """What to fit an experiment with once more: late torques [s], springs (joint -> evidence) that CAD asks for."""
+
+    late: float = 0.0
+    springs: Mapping[str, str] = field(default_factory=dict)
+
+
+def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
     """Return the estimate with what is wrong with the files, where the result looks like that, and what to know.
 
     A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
-    nothing is wrong but that torques are late: by how much [s], else 0.
+    torques are late, and nothing else is wrong, or joints have springs: that, else None.
     """
     loaded, estimate = result.loaded, result.estimate
     if guesses := list(_guesses(loaded)):
@@ -281,19 +289,19 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         each, total, file = tuple(known.values()), estimate.relative_total, loaded.experiment.data.name
         same = (), tuple(known), each, each, (total, total)
         told = [NamedCause("torque", what, file, mend, *same) for what, mend in guesses]
-        return replace(estimate, causes=tuple(told)), (), 0.0
+        return replace(estimate, causes=tuple(told)), (), None
     slopes = screening(loaded)
     estimate = replace(estimate, hidden=slopes.hidden)
     likely, odd = contradicted(result), suspicious(result) or slopes.odd
     far = result.comparison.far if result.comparison is not None else ()
     if likely is None and not odd:
-        return estimate, tuple(_differs(loaded, far)), 0.0
+        return estimate, tuple(_differs(loaded, far)), None
     table = file_of_cad(loaded) if likely is None and far else likely  # of several mistakes none may stand out alone
     opposed = result.validation is not None and result.validation.opposed
     if opposed and likely is None:  # the robot file's own bodies know more than ones that are free
         seen, found = with_bodies(loaded, tell)
         if found:
-            return replace(estimate, causes=found), (), 0.0
+            return replace(estimate, causes=found), (), None
     seen = examination(loaded, tell, kept=badly_predicted(result), table=table)
     if loaded.experiment.loss == "huber":
         seen = beside_loss(seen, predicts=result.validation is not None and not badly_predicted(result))
@@ -303,12 +311,16 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         found = causes_of(seen, loaded, terms=False)
     if not found and likely is None and estimate.implausible and not opposed:
         seen, found = with_bodies(loaded, tell)
-    of_table = tuple(c for c in found if table is not None and c.file == files_of(loaded)["table"])
+    files = files_of(loaded)
+    of_table = tuple(c for c in found if table is not None and c.file in (files["table"], files["model"]))
+    spring = (c for c in of_table if c.file == files["model"] and not c.rivals)
+    springs = {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in spring}
     if odd and not (harmless(result) and of_table == found):
         late = [c.value for c in seen.causes if _late(c)]
         found = tuple(c for c in found if not already_doubted(c, estimate.implausible))
-        return replace(estimate, causes=found), (), late[0] if late and len(found) == 1 else 0.0
-    return estimate, tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table), 0.0
+        anew = Anew(late[0] if late and len(found) == 1 else 0.0, springs)
+        return replace(estimate, causes=found), (), anew
+    return estimate, tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table), Anew(springs=springs)
 
 
 def _differs(loaded: Loaded, far: Sequence[Difference]) -> Iterator[Warned]:

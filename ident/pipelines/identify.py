@@ -23,7 +23,7 @@ from ident.pipelines.compressed import compressed
 from ident.pipelines.estimated import experiment_of, origin_of, results_folder
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
-from ident.pipelines.select import advised, with_terms, without_idle
+from ident.pipelines.select import advised, with_springs, with_terms, without_idle
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
 from ident.pipelines.stretches import cut_up, in_stretches, validated_anew
 from ident.pipelines.validated import validated
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ident.compare import Comparison
     from ident.compare.difference import Change
     from ident.export import Exported
+    from ident.pipelines.doctor import Anew
 
 #: The step of a run that may fail after the fit and is no file.
 VALIDATION = "validation"
@@ -71,8 +72,13 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
     where = Path(out) if out else results_folder(loaded.experiment)
     with whole_folder(where, FILES) as folder:
         with sharing(by) as client:
-            factors, result, late = _judged(loaded, calibration, told, tell, command, client)
-            again = _read_late(start, late, before, tell, command, client) if late else None
+            factors, result, anew = _judged(loaded, calibration, told, tell, command, client)
+            if anew.springs:
+                start = with_springs(start, anew.springs, before)
+                told[:] = before
+                loaded, calibration = with_calibration(with_terms(start, told, tell), told, tell)
+                factors, result, anew = _judged(loaded, calibration, told, tell, command, client)
+            again = _read_late(start, anew.late, before, tell, command, client) if anew.late else None
             if again is not None and _better(again[3].estimate, result.estimate):
                 loaded, calibration, factors, result, told = again
             if (leaner := without_idle(loaded, result.estimate, told)) is not None:
@@ -109,9 +115,9 @@ def _read_late(
         loaded, found = with_late_torques(start, late, said)
         loaded = with_terms(loaded, said, tell)
         factors, result, more = _judged(loaded, found, said, tell, command, client)
-        if not more:
+        if not more.late:
             return None if result.estimate.causes else (loaded, found, factors, result, said)
-        late += more
+        late += more.late
     return None
 
 
@@ -125,12 +131,12 @@ def _better(late: Estimate, before: Estimate) -> bool:
 
 def _judged(
     loaded: Loaded, calibration: Found | None, told: list[Warned], tell: Tell, command: str, client: Client | None
-) -> tuple[Factors, Result, float]:
-    """Return factors, their fit with its validation and what is wrong with it, and by how much torques are late [s].
+) -> tuple[Factors, Result, Anew]:
+    """Return factors, their fit with its validation and what is wrong with it, and what it is to be fitted with anew.
 
-    The latter where nothing else is wrong and nobody has said how signals are read, else 0.
+    Late torques where nothing else is wrong and nobody has said how signals are read; springs without a [model].
     """
-    from ident.pipelines.doctor import doctored
+    from ident.pipelines.doctor import Anew, doctored
 
     warned, failed = list[Warned](), list[Failed]()
     factors = compressed(loaded, told, tell, client)
@@ -142,16 +148,17 @@ def _judged(
         if isinstance(cause, LogError) and cut_up(loaded)[1]:
             raise
         failed.append(Failed(VALIDATION, cause))
-    late = 0.0
+    anew: Anew | None = None
     if not unusable(warned):  # a torque that is no measurement says nothing of files
-        estimate, of_table, late = doctored(result, tell)
+        estimate, of_table, anew = doctored(result, tell)
         warned += of_table
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
         estimate = steps.without_advice(estimate, warned)
     experiment = loaded.experiment
     by_hand = experiment.processing or experiment.by_hand or experiment.calibrate
     result = replace(result, estimate=estimate, warnings=tuple(warned), failed=tuple(failed))
-    return factors, result, 0.0 if by_hand else late
+    late, springs = (anew.late, anew.springs) if anew else (0.0, {})
+    return factors, result, Anew(0.0 if by_hand else late, {} if experiment.own_model else springs)
 
 
 def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, command: str) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -102,6 +102,17 @@ def with_terms(loaded: Loaded, told: list[Warned], tell: Tell = logged) -> Loade
     if found.structure is None or not found.structure.lines:
         return found
     return replace(found, processing=processing_of(replace(found, processing=None)))  # what was missed hid their noise
+
+
+def with_springs(loaded: Loaded, springs: Mapping[str, str], told: list[Warned]) -> Loaded:
+    """Return an experiment with springs that its CAD's links ask for, and say so; springs: joint -> evidence."""
+    for joint, evidence in springs.items():
+        line = below("model", *lines([Spring((joint,))]))
+        told.append(
+            Warned("model", "spring", f"CAD's links ask for a spring at '{joint}' ({evidence}): {line} is taken")
+        )
+    model = replace(loaded.model, terms=(*loaded.model.terms, Spring(tuple(springs))))
+    return replace(loaded, model=model, base=base_parameters(model))
 
 
 def without_idle(loaded: Loaded, estimate: Estimate, warned: list[Warned]) -> Loaded | None:

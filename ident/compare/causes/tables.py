@@ -24,11 +24,15 @@ from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import Hypothesis, Move, TorqueGain, Unexplained
 from ident.compare.doctor.search import Search
 from ident.logs.motion import Motion
+from ident.model import Spring
 from ident.model.model import Model
+from ident.model.term import Term
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose
+from ident.structure.lines import lines
+from ident.tables import below
 
 #: Numbers of one fault that are told.
 SHOWN = 3
@@ -38,7 +42,7 @@ _EXACT = 0.015
 _ROUNDS = 4
 #: Units of length that a robot file may be in where another is declared.
 _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
-_ROBOT = ("gravity", "geometry")
+_ELSEWHERE = ("gravity", "geometry", "spring")
 #: Standard deviations of gains, of zeros [rad] and of densities of links, and gains [log] that any robot has.
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
 #: A gain so large may stand for a torque that lacks gravity.
@@ -129,6 +133,7 @@ def table_search(
         settled=table.settled,
         motions=[replace(m, tau=gains * m.tau) for m in motions],
         geometries={**table.geometries, **_lengths(robot), **_zeros(robot)} if same else {},
+        springs=_springs(model) if motions else {},
         tolerance=tolerance,
         gain_error=_GAIN_ERROR,
         zero_error=_ZERO_ERROR,
@@ -144,7 +149,7 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
     for fault in (_doubted(x, reading.robot) for x in faults):
         moves = (*moves, fault.move)
         after = _told(weigher, reading, search, search.space.of(search.table, moves))
-        kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ROBOT else f"CAD {fault.kind}"
+        kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ELSEWHERE else f"CAD {fault.kind}"
         mend = _mend(fault, table, reading.robot)
         found.append(Found(Mistake(kind, fault.where, fault.what, mend, lambda r, _: r), fault, before, after))
         before = after
@@ -178,11 +183,25 @@ def own_gains(E: Evidence) -> Array:
 def _told(weigher: Weigher, reading: Reading, search: Search, state: Hypothesis) -> Weighed:
     """Return what a table leaves of the torques under a hypothesis."""
     robot = search.space.robots.get(state.view, reading.robot)
-    seen = replace(reading, robot=robot, torques=np.diag(state.gains) @ reading.torques)
+    terms = tuple(term for view, term in search.space.terms.items() if view == state.view)
+    torques = np.diag(state.gains) @ reading.torques
+    seen = replace(reading, robot=robot, torques=torques, terms=(*reading.terms, *terms))
     links = search.space.inertials(state)
     for extra in state.extras:
         links[extra.link] += search.extra_body(search.without(state, extra), extra)[0]
     return weigher.told(seen, links)
+
+
+def _springs(model: Model) -> dict[str, Term]:
+    """Return the spring that each joint may have which the model lacks, by what is then lacking.
+
+    Links that are free make up for a spring about as well as for gravity, which a table does not.
+    """
+    return {
+        f"{joint}: the model lacks a spring at it": Spring((joint,))
+        for joint in model.robot.joint_names
+        if f"{joint}.{Spring.kind.name}" not in model.names
+    }
 
 
 def _zeros(robot: Robot) -> dict[str, Robot]:
@@ -218,6 +237,8 @@ def _mend(fault: Fault, table: Table, robot: Robot) -> str:
         return f"add {fault.what.split()[-2]} degrees to {table.described.offset}"
     if fault.kind == "geometry":
         return "describe the robot so"
+    if fault.kind == "spring":
+        return f"add it: {below('model', *lines((Spring((fault.where,)),)))}"
     if fault.kind == "extra":
         return "measure the link with all that is fixed to it, and export its report again"
     if fault.kind == "torque sign":

@@ -36,6 +36,7 @@ from ident.compare.doctor.words import described
 from ident.errors import ModelError, RobotError
 from ident.logs.motion import Motion
 from ident.model.model import Model
+from ident.model.term import Term
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.robot import Robot, read_robot
@@ -52,6 +53,7 @@ def searching(
     settled: Collection[tuple[str, str]] = (),
     motions: Sequence[Motion] = (),
     geometries: Mapping[str, Robot] | None = None,
+    springs: Mapping[str, Term] | None = None,
     tolerance: float | None = None,
     gain_error: float = 0.0,
     zero_error: float = 0.0,
@@ -62,7 +64,8 @@ def searching(
     joint_values: joint terms that CAD states, by name. about_origin: the table's tensors are printed about the link's
     origin. settled: (link, kind) pairs, such as ("link2", "sign"), that reports decide by themselves. motions: those of
     the regression; without them gravity and geometry are not questioned. geometries: other robots to compare with, such
-    as the same table in the other Denavit-Hartenberg convention. tolerance: how far right CAD numbers may be off, a
+    as the same table in the other Denavit-Hartenberg convention. springs: terms that the model may lack, by what it
+    then has; free links make up for much of them. tolerance: how far right CAD numbers may be off, a
     share of the mass, of the centre's distance and of sqrt(I_aa I_bb); None: whatever of TOLERANCES suits each reading,
     all of them equally probable beforehand, so that a large error stands out from numbers that are good otherwise, and
     numbers that are all a little off raise no alarm. gain_error, zero_error: as of `Search`; the
@@ -86,12 +89,14 @@ def searching(
         for name, other in (geometries or {}).items():
             others[name] = other.with_gravity(robot.gravity)
             views.append(OtherView(name, "geometry"))
+        views += [OtherView(name, "spring") for name in springs or {}]
     factors: dict[str, tuple[Model, Regression]] = {"": (model, regression)}
 
     def look(view: str, gains: Array) -> Evidence:
         if view not in factors:
-            turned = replace(model, robot=others[view])
-            factors[view] = (turned, compress(turned, motions))
+            more = (springs[view],) if springs and view in springs else ()
+            seen = replace(model, robot=others.get(view, robot), terms=(*model.terms, *more))
+            factors[view] = (seen, compress(seen, motions))
         return evidence(*factors[view], given, gains, motions if zero_error else ())
 
     places = {link: i for i, link in enumerate(robot.links)}
@@ -102,6 +107,7 @@ def searching(
         tuple(views),
         others,
         density_error,
+        dict(springs or {}),
     )
     start = look("", np.ones(robot.n))
     return Search(space, values, look, start.effective, gain_error=gain_error, zero_error=zero_error)
@@ -121,8 +127,8 @@ class Fault:
     """One thing that is wrong.
 
     kind: family of the mistake ("sign", "point", "unit", "order", "axes", "frame", "count", "swap", "gravity",
-    "geometry", "torque sign", "torque gain", "extra", "override", "unexplained"). where: link, joint or "whole table".
-    what: in words. asserted: nothing else explains it as well, within the margin; otherwise `rivals` are those that do.
+    "geometry", "spring", "torque sign", "torque gain", "extra", "override", "unexplained"). where: link, joint or
+    "whole table". what: in words. asserted: nothing else explains it as well, within the margin; otherwise `rivals` do.
     log_odds: against the same reading without it, prior odds included. evidence: numbers in one sentence. slight: no
     larger than in any robot, or no help to any prediction, where logs have been asked that.
     """
@@ -231,7 +237,7 @@ def doctor(search: Search) -> Diagnosis:
     E = search.evidence(best)
     notes = []
     if not space.views:
-        notes.append("No motion was given, so gravity and geometry were not questioned.")
+        notes.append("No motion was given, so gravity, geometry and springs were not questioned.")
     if E.kind == "classical":
         notes.append("Fewer than five segments: the noise is taken as white, and odds are too large.")
     if any(f.kind in ("unit", "count") and f.where == "the whole table" for f in faults):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array
 from ident.cad.check import DENSITIES, densities
 from ident.compare.doctor.mistakes import Mistake, Setting, inertials_of, known_mistakes, natural
+from ident.model.term import Term
 from ident.robot.robot import Robot
 from ident.spatial.inertia import from_com, pseudo_inertia, tensor
 
@@ -36,9 +37,9 @@ _AT_THE_END = 0.7
 GAIN = 5.0
 #: How probable a mistake of each kind is beforehand, against a table without any; they sum to 1.
 PRIOR = {
-    "sign": 0.09, "point": 0.09, "unit": 0.14, "number": 0.09, "order": 0.04, "axes": 0.07, "mirror": 0.03,
+    "sign": 0.09, "point": 0.09, "unit": 0.13, "number": 0.08, "order": 0.04, "axes": 0.07, "mirror": 0.03,
     "frame": 0.07, "count": 0.04, "swap": 0.05, "gravity": 0.04, "geometry": 0.02, "torque sign": 0.04,
-    "torque gain": 0.04, "extra": 0.05, "override": 0.06, "unexplained": 0.04,
+    "torque gain": 0.04, "extra": 0.05, "override": 0.06, "unexplained": 0.04, "spring": 0.02,
 }  # fmt: skip
 #: Mistakes of this kind are made in one link.
 SINGLE = "number"
@@ -134,7 +135,7 @@ class TorqueGain:
 
 @dataclass(frozen=True)
 class OtherView:
-    """Gravity or geometry is another one: the name of a view."""
+    """Gravity or geometry is another one, or a joint has a spring: the name of a view."""
 
     name: str
     kind: str
@@ -184,8 +185,8 @@ class Space:
     """All that the search chooses from: settings of the mistakes and those that are settled by other evidence.
 
     tolerances: what the tolerance may be, each as probable as the others, rising. settled: (link, kind) pairs that
-    reports decide, which are not questioned. views: other gravities and geometries, robots: theirs, by name.
-    density_error: standard deviation of a link's density, as a share, without anybody's mistake.
+    reports decide, which are not questioned. views: other gravities, geometries and models; robots, terms: theirs, by
+    name. density_error: standard deviation of a link's density, as a share, without anybody's mistake.
     """
 
     setting: Setting
@@ -194,6 +195,7 @@ class Space:
     views: tuple[OtherView, ...]
     robots: Mapping[str, Robot]
     density_error: float = 0.0
+    terms: Mapping[str, Term] = field(default_factory=dict)
 
     def setting_in(self, view: str) -> Setting:
         """Return the setting of mistakes in a view: frames are those of its geometry."""

@@ -395,7 +395,8 @@ class Search:
 
     def _readings(self, i: int, body: Array, view: str) -> Readings:
         """Return what link i's numbers (10,) are without each mistake, where that changes them and can exist."""
-        view = "" if view.startswith("gravity") else view  # which is none of a mistake's business
+        if view.startswith("gravity") or view in self.space.terms:  # which are none of a mistake's business
+            view = ""
         key = (i, body.tobytes(), view)
         if key not in self._links:
             self._links[key] = readings(self.space, i, body, view)

@@ -20,8 +20,10 @@ from ident.cli.main import main
 from ident.compare.columns import evidence
 from ident.errors import IdentError, InputError, LogError
 from ident.logs.check import check_log
+from ident.logs.log import span
 from ident.logs.raw import read_raw
 from ident.logs.recognised import clocks, families, named, related
+from ident.logs.stream import iter_logs
 from ident.model import torque
 from ident.pipelines.questions import Asked, Question
 from ident.report.doctor_text import lines_in
@@ -689,6 +691,65 @@ def test_a_clock_that_starts_again_makes_several_recordings_of_a_file(here):
     experiment = ident.read_experiment(here)
     assert experiment.fit == ("train-part1", "train-part2")
     assert experiment.validate == ("test-part1", "test-part2")
+
+
+def stamped(t, form, start="2026-03-04T23:59:55"):
+    """Return times as text."""
+    return [form(x) for x in np.datetime64(start, "us") + np.round(t * 1e6).astype("timedelta64[us]")]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        str,
+        lambda x: f"{x}Z",
+        lambda x: f"{x}+02:00",
+        lambda x: str(x).replace("T", " "),
+        lambda x: f"{x.item():%d.%m.%Y %H:%M:%S.%f}",
+        lambda x: str(x)[11:],
+        pd.Timestamp,  # as Parquet has it
+    ],
+)
+def test_time_stamps_as_text_are_the_time_and_go_on_after_midnight(here, form):
+    arm(here)
+    t, q, _, tau = log(here)
+    frame = pd.DataFrame({"stamp": stamped(t, form)} | columns("q{}", q) | columns("tau{}", tau))
+    frame.to_csv("run.csv", index=False)
+    if form is pd.Timestamp:
+        frame.to_parquet("run.parquet")
+    pipelines.init("arm.urdf", ["run.parquet" if form is pd.Timestamp else "run.csv"])
+    found, _, manifest = read(here)
+    assert manifest.recordings[0].time.unit == "datetime"
+    np.testing.assert_allclose(found.t, t - t[0], atol=1e-6)
+    name, robot = manifest.recordings[0].name, ident.read_robot(here / "arm.urdf")
+    assert span(manifest, name, robot, 500) == (len(t), pytest.approx(t[-1] - t[0]))
+    parts = list(iter_logs(manifest, name, robot, rows=500))
+    np.testing.assert_allclose(np.concatenate([p.t for p in parts]), t - t[0], atol=1e-6)
+
+
+def test_a_date_that_is_none_is_told_with_its_line(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    frame = pd.DataFrame({"stamp": stamped(t, str)} | columns("q{}", q) | columns("tau{}", tau))
+    frame.loc[900, "stamp"] = "2026-13-04T10:11:12"
+    frame.to_csv("run.csv", index=False)
+    with pytest.raises(LogError, match=r"902: there is no such date as '2026-13-04T10:11:12'"):
+        pipelines.init("arm.urdf", ["run.csv"])
+
+
+@pytest.mark.parametrize("names", ["header.stamp.sec header.stamp.nanosec", "secs nsecs", "tv_sec tv_usec"])
+def test_a_clock_in_two_columns_is_put_together(here, names):
+    arm(here)
+    t, q, _, tau = log(here)
+    whole, rest = names.split()
+    ticks = 1_772_000_000_000_000_000 + np.round(t * 1e9).astype(np.int64)
+    per = 1000 if "usec" in rest else 1
+    clock = {whole: ticks // 10**9, rest: ticks % 10**9 // per}
+    pd.DataFrame(clock | columns("q{}", q) | columns("tau{}", tau)).to_csv("run.csv", index=False)
+    pipelines.init("arm.urdf", ["run.csv"])
+    found, _, manifest = read(here)
+    assert manifest.recordings[0].time.columns == (whole, rest)
+    np.testing.assert_allclose(found.t, t - t[0], atol=1e-6)
 
 
 def test_positions_that_an_encoder_counts_are_asked_about(here):

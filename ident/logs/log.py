@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.files import file_sha256
-from ident.logs.manifest import RAW, Manifest, Recording, Signal, kind_of, si_factor
+from ident.logs.manifest import DATES, RAW, Manifest, Recording, Signal, kind_of, si_factor
 from ident.logs.readers.formats import (
     EVERYTHING,
     Chunk,
@@ -27,6 +27,7 @@ from ident.logs.readers.formats import (
     read_chunks,
 )
 from ident.logs.readings import continued
+from ident.logs.stamps import first_stamp, seconds, units
 from ident.robot import Robot
 from ident.shown import shows
 
@@ -194,7 +195,7 @@ def read_parts(
         raise LogError("all its signals are made up: no file is read", file=manifest.file, key=recording)
     line = line_of_first_row(locate(manifest, sources[0].file), manifest.text)
     row = record.rows[0] if record.rows else 1
-    clock: int | float | None = None
+    clock: tuple[int | float, ...] | None = None
     done, last = 0, -np.inf
     if within is not None and record.time.rate_hz is None:
         clock = _first_stamp(manifest, record, robot)
@@ -210,7 +211,8 @@ def read_parts(
         if record.time.rate_hz is not None:
             start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
         else:
-            clock, start, t = _seconds(raw["time"][0], si_factor(str(record.time.unit), "time"), clock)
+            clock = clock or first_stamp(raw["time"])
+            start, t = seconds(raw["time"], record.time, clock)
         t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
         if record.drop_repeated or record.drop_missing:
             missing, repeated = _missing(raw, record), _repeated(raw, before, record)
@@ -251,17 +253,6 @@ def read_parts(
         yield log
 
 
-def _seconds(stamps: np.ndarray, unit: float, clock: int | float | None) -> tuple[int | float, float, np.ndarray]:
-    """Return a recording's first stamp, given after its first rows, the same in seconds, and seconds since then."""
-    if stamps.dtype.kind in "biu" and stamps.itemsize < 8:
-        stamps = stamps.astype(np.int64)  # differences of small integers may not fit them
-    if clock is None:
-        first: int | float = stamps[0].item()  # subtracted before the clock becomes a float: ns need 61 bits
-        clock = first if isfinite(first) else 0
-    with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
-        return clock, clock * unit, (stamps - clock) * unit
-
-
 def span(manifest: Manifest, recording: str, robot: Robot, rows: int) -> tuple[int, float]:
     """Return how many rows a recording has and how long it is [s], `rows` rows at a time, by its clock alone if it can.
 
@@ -277,35 +268,36 @@ def _span(
     manifest: Manifest, record: Recording, robot: Robot, rows: int, _content: tuple[str, ...]
 ) -> tuple[int, float]:
     files = [locate(manifest, f) for f in record.files]
-    count, first, last = 0, 0.0, np.nan
+    count, length = 0, np.nan
     if record.time.rate_hz is None and not record.drops_rows and not any(is_bag(f) for f in files):
-        unit, clock = si_factor(str(record.time.unit), "time"), _clock(record)
+        clock = _clock(record)
         ends = _ends(files[0], clock, manifest) if len(files) == 1 and record.rows is None else None
-        if ends is not None:
-            count, first, last = ends
-        else:
-            for chunk in _chunks(manifest, clock, rows, robot.joint_names, []):
-                stamps = chunk["time"][0]
-                first = first if count else stamps[0].item()
-                count, last = count + len(stamps), stamps[-1].item()
-        last = (last - first) * unit
-    if not (isfinite(last) and last > 0):  # rows are left out, or what is wrong is told
-        count, first = 0, 0.0
+        first: Chunk = []
+        for size, begin, last in [ends] if ends else _spans(_chunks(manifest, clock, rows, robot.joint_names, [])):
+            first = first or begin
+            count, length = count + size, float(seconds(last, record.time, first_stamp(first))[1][-1])
+    if not (isfinite(length) and length > 0):  # rows are left out, or what is wrong is told
+        count, start = 0, 0.0
         for log in read_parts(manifest, record.name, robot, rows):
-            first = first if count else float(log.t[0])
-            count, last = count + len(log.t), float(log.t[-1]) - first
-    return count, last
+            start = start if count else float(log.t[0])
+            count, length = count + len(log.t), float(log.t[-1]) - start
+    return count, length
 
 
-def _ends(path: Path, clock: Recording, manifest: Manifest) -> tuple[int, float, float] | None:
-    """Return how many rows a text file has, and its first and last stamp; None for other files, and odd ones."""
+def _spans(chunks: Iterator[dict[str, Chunk]]) -> Iterator[tuple[int, Chunk, Chunk]]:
+    """Yield how many rows each chunk has, and its clock in its first and its last row."""
+    for chunk in chunks:
+        yield len(chunk["time"][0]), [c[:1] for c in chunk["time"]], [c[-1:] for c in chunk["time"]]
+
+
+def _ends(path: Path, clock: Recording, manifest: Manifest) -> tuple[int, Chunk, Chunk] | None:
+    """Return how many rows a text file has, and its clock in the first and the last; None for others, and odd ones."""
     if line_of_first_row(path, manifest.text) is None:
         return None
     from ident.logs.readers.read_tables import text_ends
 
     wanted: dict[str, list[Reference]] = {"time": [(clock.time.array, c) for c in clock.time.columns]}
-    found = text_ends(Request(path, clock.file, wanted, manifest.text))
-    return found and (found[0], found[1][0][0].item(), found[2][0][0].item())
+    return text_ends(Request(path, clock.file, wanted, manifest.text, dated=_dated(clock)))
 
 
 def read_columns(manifest: Manifest, recording: str, robot: Robot) -> dict[str, Chunk]:
@@ -326,11 +318,15 @@ def _clock(record: Recording) -> Recording:
     return replace(record, file=time.file or record.file, position=time, torque=time, velocity=None, temperature=None)
 
 
-def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> int | float:
+def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> tuple[int | float, ...]:
     """Return the clock of a recording's first row, as the file has it."""
     (chunk,) = _chunks(manifest, _clock(_only(record, (0, 1))), 1, robot.joint_names, [])
-    found: int | float = chunk["time"][0][0].item()
-    return found if isfinite(found) else 0
+    return first_stamp(chunk["time"])
+
+
+def _dated(record: Recording) -> frozenset[str]:
+    """Return the signals of a recording that are dates as text."""
+    return frozenset(("time",) if DATES in units(record.time) else ())
 
 
 def _missing(raw: dict[str, Chunk], record: Recording) -> np.ndarray:
@@ -368,7 +364,8 @@ def _chunks(
         }
         topic = record.topic if file == record.file else ""
         first, last = record.rows or (1, EVERYTHING)
-        readers.append(read_chunks(Request(path, file, wanted, manifest.text, first, last, rows, topic, notes)))
+        dated = _dated(record) & wanted.keys()
+        readers.append(read_chunks(Request(path, file, wanted, manifest.text, first, last, rows, topic, notes, dated)))
     for parts in itertools.zip_longest(*readers):
         sizes = [len(next(iter(p.values()))[0]) if p else 0 for p in parts]
         if len(set(sizes)) > 1:

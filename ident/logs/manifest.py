@@ -20,8 +20,10 @@ QUANTITIES: tuple[Quantity, ...] = ("time", "position", "velocity", "torque", "t
 
 # unit -> (what it measures, its value in SI). RAW units become SI only through a gain.
 RAW = "raw"
+#: The unit of dates and clock times as text, which are read in ns.
+DATES = "datetime"
 UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
-    "time": {"s": ("time", 1.0), "ms": ("time", 1e-3), "us": ("time", 1e-6), "ns": ("time", 1e-9)},
+    "time": {u: ("time", x) for u, x in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), (DATES, 1e-9))},
     "position": {
         "rad": ("angle", 1.0),
         "mrad": ("angle", 1e-3),
@@ -78,7 +80,9 @@ class Signal:
     file: str | None = None
     """Where the signal is not in the recording's own file; rows belong together one by one."""
     unit: str | tuple[str, ...] = ""
-    """One, or one per column; raw units (A, mA, V, mV, %, count) need a gain."""
+    """One, or one per column; raw units (A, mA, V, mV, %, count) need a gain. "datetime": dates and times as text
+    (2026-03-04T10:11:12.005, 04.03.2026 10:11:12.005, 10:11:12.005). Columns of one clock add up: ["s", "ns"].
+    """
     gain: float | tuple[float, ...] = 1.0
     """One, or one per column. SI value = number * unit * gain; for raw units number * gain, in N m (or N) per unit,
     with its sign. 0 for a joint without motor.
@@ -285,17 +289,20 @@ def _recording(given: Table, layouts: Mapping[str, dict[str, Signal]]) -> Record
     return Recording(**values, **by_name)
 
 
+_UNIT = "a text, or a list of texts"
+
+
 def _signal(quantity: Quantity, given: Table) -> Signal:
     columns: dict[str, Reader] = {"column": _column, "columns": _columns, "array": string, "file": _file}
     if quantity == "time":
-        values = given.values({}, columns | {"unit": string, "rate_hz": positive})
+        values = given.values({}, columns | {"unit": one_or_more(string, _UNIT), "rate_hz": positive})
         if ("rate_hz" in values) == bool(values.keys() - {"rate_hz"}):
             raise given.error("", "wanted either a column with its unit, or rate_hz")
     else:
         optional = columns | {"gain": _numbers} | ({} if quantity == "temperature" else {"side": _side})
         optional |= {"offset": _numbers} if quantity == "position" else {}
         optional |= {"guessed": boolean, "saturation": _numbers} if quantity == "torque" else {}
-        values = given.values({"unit": one_or_more(string, "a text, or a list of texts")}, optional)
+        values = given.values({"unit": one_or_more(string, _UNIT)}, optional)
     if "column" in values:
         if "columns" in values:
             raise given.error("", "has both 'column' and 'columns'", "Keep one of them")
@@ -311,6 +318,10 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
     with given.place("unit"):
         for unit in units:
             si_factor(unit, quantity)
+    several = quantity == "time" and max(len(signal.columns), len(units)) > 1
+    if several and (len(units) != len(signal.columns) or DATES in units):
+        fix = 'Give the unit of each, such as unit = ["s", "ns"], or one column alone'
+        raise given.error("", "several columns are one clock, and add up", fix)
     raw = [u for u in units if kind_of(u, quantity) == RAW]
     if raw and "gain" not in values:
         per = "N m (or N)" if quantity == "torque" else "rad (or m)" if quantity == "position" else "rad/s (or m/s)"

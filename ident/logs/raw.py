@@ -13,8 +13,9 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError, need
+from ident.logs.manifest import DATES, TextFormat
 from ident.logs.manifest import Column as Reference
-from ident.logs.manifest import TextFormat
+from ident.logs.readers.dates import is_date
 from ident.logs.readers.encodings import decoded, note
 from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, read_chunks
 
@@ -32,6 +33,7 @@ class Column:
     """A column of numbers: its file, its name or number there, in which array, and what was read (rows,).
 
     label: what it is called, for people and for whoever reads meanings from it; "" where it has only a number.
+    unit: what a clock's own form says, "" for nothing; parts: the columns that it is the sum of, () for one by itself.
     """
 
     file: Path
@@ -39,6 +41,8 @@ class Column:
     array: str | None
     label: str
     read: Array
+    unit: str = ""
+    parts: tuple[Column, ...] = ()
 
     @cached_property
     def values(self) -> Array:
@@ -101,20 +105,25 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
 
 def _text_table(path: Path) -> RawTable:
     lines, told = _lines(path)
-    text, names, numbers = _sniffed(lines, path)
-    values = _read(path, [(None, k + 1) for k in numbers], text)
+    text, names, numbers, dates = _sniffed(lines, path)
+    values = _read(path, [(None, k + 1) for k in numbers], text, [(None, k + 1) for k in dates])
     columns = []
-    for k, value in zip(numbers, values, strict=True):
+    for k, value in zip([*numbers, *dates], values, strict=True):
         name = names[k] if names else ""
         by_name = text.header and name and names.count(name) == 1
-        columns.append(Column(path, name if by_name else k + 1, None, name, value))
+        unit = DATES if k in dates else ""
+        columns.append(Column(path, name if by_name else k + 1, None, name, value, unit))
     return RawTable(path, tuple(columns), text, told)
 
 
-def _read(path: Path, wanted: Sequence[Wanted], text: TextFormat) -> list[Array]:
-    """Return columns of one length (rows,)."""
-    parts = [part["all"] for part in read_chunks(Request(path, str(path), {"all": wanted}, text))]
-    return [np.concatenate(column).astype(np.float64) for column in zip(*parts, strict=True)]
+def _read(path: Path, wanted: Sequence[Wanted], text: TextFormat, dates: Sequence[Wanted] = ()) -> list[Array]:
+    """Return columns of one length (rows,), those of dates last, in ns since the first row."""
+    signals = {"numbers": wanted} | {f"date {k}": [date] for k, date in enumerate(dates)}
+    request = Request(path, str(path), signals, text, dated=frozenset(list(signals)[1:]))
+    parts = [[c for columns in part.values() for c in columns] for part in read_chunks(request)]
+    found = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    ours = [x - (x[np.isfinite(x)][:1].sum() if k >= len(wanted) else 0) for k, x in enumerate(found)]
+    return [x.astype(np.float64) for x in ours]
 
 
 def _lines(path: Path) -> tuple[list[str], str]:
@@ -128,8 +137,8 @@ def _lines(path: Path) -> tuple[list[str], str]:
     return [line.rstrip("\r\n") for line, _ in read], next(filter(None, (note(encoding) for _, encoding in read)), "")
 
 
-def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[int]]:
-    """Return how a text file is written, the names of its columns ([] without) and the places of those of numbers.
+def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[int], list[int]]:
+    """Return how a text file is written, the names of its columns ([] without), the places of numbers, and of dates.
 
     The header is the last line before the rows that has as many fields as they have. A line of units between is
     joined to the names, and columns then go by their numbers. Raises LogError where there are no rows of numbers.
@@ -158,7 +167,9 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
         if all(row[k] or none[k] for row, none in zip(rows[first:], blank, strict=True))
         and any(row[k] for row in rows[first:])
     ]
-    return TextFormat(mark, header, decimal, first - header), names, numbers
+    cells = [_split(line, mark) for line in lines[first:]]
+    dates = [k for k in range(width) if k not in numbers and all(is_date(row[k]) for row in cells)]
+    return TextFormat(mark, header, decimal, first - header), names, numbers, dates
 
 
 def _numbers(line: str, mark: str, decimal: str) -> list[bool]:
@@ -179,13 +190,13 @@ def _parquet_table(path: Path) -> RawTable:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError) as cause:
         raise LogError(f"cannot be read as Parquet ({type(cause).__name__})", file=path, fix=DAMAGED) from None
-    names = [
-        field.name
-        for field in schema
-        if schema.names.count(field.name) == 1 and (pa.types.is_floating(field.type) or pa.types.is_integer(field.type))
-    ]
-    values = _read(path, [(None, name) for name in names], TextFormat()) if names else []
-    return RawTable(path, tuple(Column(path, n, None, n, v) for n, v in zip(names, values, strict=True)))
+    once = [field for field in schema if schema.names.count(field.name) == 1]
+    names = [f.name for f in once if pa.types.is_floating(f.type) or pa.types.is_integer(f.type)]
+    dates = [f.name for f in once if pa.types.is_timestamp(f.type)]
+    values = _read(path, [(None, n) for n in names], TextFormat(), [(None, n) for n in dates]) if names else []
+    units = [""] * len(names) + [DATES] * len(dates)
+    every = zip([*names, *dates], values, units, strict=bool(names))
+    return RawTable(path, tuple(Column(path, n, None, n, v, unit) for n, v, unit in every))
 
 
 def _array_tables(path: Path) -> list[RawTable]:

@@ -60,10 +60,10 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((w, "deg", "position") for w in ("deg", "degree", "degrees")),
     *((w, w, "position") for w in ("mrad", "rad", "rev", "mm")),
     *((w, "rad", "position") for w in ("radian", "radians")),
-    *((w, "ms", "time") for w in ("ms", "msec", "millis", "milliseconds")),
-    *((w, "us", "time") for w in ("us", "usec", "micros", "microseconds")),
-    *((w, "ns", "time") for w in ("ns", "nsec", "nanos", "nanoseconds")),
-    *((w, "s", "time") for w in ("s", "sec", "seconds")),
+    *((w, "ms", "time") for w in ("ms", "msec", "millis", "milliseconds", "msecs")),
+    *((w, "us", "time") for w in ("us", "usec", "micros", "microseconds", "usecs", "microsec")),
+    *((w, "ns", "time") for w in ("ns", "nsec", "nanos", "nanoseconds", "nsecs", "nanosec")),
+    *((w, "s", "time") for w in ("s", "sec", "seconds", "secs")),
     ("m", "m", "position"),
     *((w, "N", "torque") for w in ("n", "newton")),
     *((w, "kN", "torque") for w in ("kn", "k n")),
@@ -230,6 +230,7 @@ def families(columns: Sequence[Column], joints: Sequence[str], hint: Meaning = "
         said = named(column.label, joints)
         if not said.quantity and (said.joint or said.numbers) and not column.array:
             said = Named(hint, said.origin, "", said.joint, said.numbers, said.stem)
+        said = replace(said, quantity="time") if column.unit else said
         alone = at if not said.quantity and (column.array or not (said.numbers or said.joint)) else -1
         groups.setdefault((said.stem, said.quantity, said.unit, said.origin, alone), []).append((column, said))
     _join_sliding(groups)

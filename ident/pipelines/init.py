@@ -20,6 +20,7 @@ from ident.logs.raw import Column, RawTable, read_raw
 from ident.logs.readers.formats import is_bag
 from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
+from ident.logs.split_clock import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.logged_joints import Arm, followers, misfit, of_one_side
 from ident.pipelines.own_units import in_own_units
@@ -84,7 +85,7 @@ def _started(
     """Write the files, `tables` being written already: of bags."""
     arm = _arm(robot, cad)
     logs, copies = _without_copies(logs)
-    raw = [read_raw(path) for path in logs]
+    raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
     arm = of_one_side(arm, [c.label for tables in raw for table in tables for c in table.columns], asked)
     given = [log.parts() for log in _recordings(raw, arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
@@ -293,6 +294,8 @@ def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | N
     columns, unit = getattr(signals, quantity), getattr(signals, f"{quantity}_unit")
     if not columns:
         return Signal("time", rate_hz=signals.rate_hz) if quantity == "time" else None
+    if columns[0].parts:
+        columns, unit = columns[0].parts, tuple(c.unit for c in columns[0].parts)
     file = columns[0].file.resolve().relative_to(base).as_posix()
     found = Signal(
         quantity,  # type: ignore[arg-type]
@@ -416,7 +419,7 @@ def _tables(recording: Recording) -> dict[str, str]:
 def _table(signal: Signal) -> str:
     if signal.rate_hz is not None:
         return f"{{ rate_hz = {_toml(signal.rate_hz)} }}"
-    many = signal.quantity != "time"
+    many = signal.quantity != "time" or len(signal.columns) > 1
     given: dict[str, object] = {"file": signal.file, "array": signal.array}
     given["columns" if many else "column"] = list(signal.columns) if many else signal.columns[0]
     given |= {"unit": signal.unit, "gain": None if signal.gain == 1.0 else signal.gain}

@@ -12,7 +12,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError
-from ident.logs.manifest import UNITS, si_factor
+from ident.logs.manifest import DATES, UNITS, si_factor
 from ident.logs.raw import Column
 from ident.logs.readings import NOISE, continued, resting
 from ident.logs.recognised import (
@@ -259,7 +259,7 @@ def _position_unit(
             return answer, "joint", robot
         why["position"] += f"; {position.unit} by their name"
         return position.unit, "joint", robot
-    word = time_unit(time) if time is not None else ""
+    word = time.unit or time_unit(time) if time is not None else ""
     ratio = _typical(relations)
     # a position is ratio times the integral of what counts `speed` over what counts `word`
     value = si_factor(speed, "velocity") * si_factor(word, "time") / ratio if speed and word else np.nan
@@ -309,6 +309,10 @@ def _clock(
     if time is not None:
         word, said = named(time.label, ()).unit, named(time.label, ()).quantity
         by_speed = [u for u in UNITS["time"] if abs(per_unit / si_factor(u, "time") - 1) < 0.1]
+        if time.unit:
+            parts = " and ".join(c.shown for c in time.parts)
+            why["time"] = "dates and clock times" if time.unit == DATES else f"{parts} are one clock"
+            return time, time.unit, 0.0
         if word in UNITS["time"]:
             why["time"] = f"{word} by its name"
             return time, word, 0.0
@@ -320,7 +324,7 @@ def _clock(
             step = float(np.median(np.diff(time.values))) * si_factor(word, "time")
             why["time"] = f"{word}: {1 / step:.4g} Hz then"
             if only_counts:
-                word = asked("time unit", "In which unit is the time?", word, why["time"], tuple(UNITS["time"]))
+                word = asked("time unit", "In which unit is the time?", word, why["time"], ("s", "ms", "us", "ns"))
                 why["time"] = asked.because(why["time"])
             return time, word, 0.0
     if np.isfinite(per_unit) and per_unit > 0:

@@ -14,6 +14,7 @@ from ident.estimate import Estimate
 from ident.logs.log import read_columns
 from ident.logs.manifest import Recording
 from ident.logs.readers.formats import Chunk
+from ident.logs.stamps import first_stamp, seconds
 from ident.pipelines.estimated import as_estimated
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.raw_recording import part_name, stretches
@@ -63,8 +64,10 @@ def cut_up(loaded: Loaded) -> tuple[Loaded, list[Warned]]:
             continue
         every = [np.asarray(c, dtype=np.float64) for own in columns.values() for c in own]
         whole = np.asarray(np.all(np.isfinite(every), axis=0))
-        time = columns["time"][0] if "time" in columns else np.arange(len(whole))
-        runs, cause = stretches(whole, np.asarray(time, dtype=np.float64))
+        time = np.arange(float(len(whole)))
+        if "time" in columns:
+            time = seconds(columns["time"], record.time, first_stamp(columns["time"]))[1]
+        runs, cause = stretches(whole, time)
         first = record.rows[0] if record.rows else 1
         found[name] = tuple(
             replace(

@@ -33,6 +33,7 @@ class Request:
     NPZ, MAT, HDF5 and bags, column None for all columns of that array; a field of a MATLAB structure is the array
     "rec.q", and so is a data set of an HDF5 group.
     `topic`: of a bag, "" for its only one of joint states. `notes`: what the user should know of how it was read.
+    `dated`: signals whose columns are dates as text, wanted in ns since 1970.
     """
 
     path: Path
@@ -44,6 +45,12 @@ class Request:
     chunk: int = EVERYTHING
     topic: str = ""
     notes: list[str] = field(default_factory=list)
+    dated: frozenset[str] = frozenset()
+
+    @property
+    def dates(self) -> list[bool]:
+        """Of each reference whether its column is of dates."""
+        return [signal in self.dated for signal, references in self.wanted.items() for _ in references]
 
     @property
     def columns(self) -> list[Reference]:
@@ -158,8 +165,14 @@ def read_chunks(request: Request) -> Iterator[dict[str, Chunk]]:
         raise request.error(f"is no bag and has no topic '{request.topic}'", "Remove topic")
     if found is None:
         raise request.error(f"'{path.suffix.lower()}' files cannot be read", f"Use one of: {endings()}")
-    got = 0
-    for part in found.read(request):
+    if request.dated and not (found.lines or found.anywhere):
+        raise request.error("has no dates as text", "Give time the unit of its numbers")
+    got, parts = 0, found.read(request)
+    if request.dated:
+        from ident.logs.readers.dates import past_midnight
+
+        parts = past_midnight(parts, request.dated)
+    for part in parts:
         got += len(next(columns for columns in part.values() if columns)[0])
         yield part
     if request.last != EVERYTHING and got < request.last - request.first + 1:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ident.errors import nearest, need, plural
 from ident.logs.manifest import Column
+from ident.logs.readers.dates import is_date, nanoseconds
 from ident.logs.readers.encodings import MARK, decoded, note
 from ident.logs.readers.formats import DAMAGED, Chunk, Request, rebatched
 
@@ -111,7 +112,8 @@ def _plain(block: bytes, request: Request, lines: int, width: int, wanted: list[
     text = request.text
     if text.delimiter == " ":
         block = b"\n".join(b" ".join(row.split()) for row in block.splitlines())
-    names, kinds = [str(c) for c in range(width)], {str(c): pa.float64() for c in wanted}
+    names, dated = [str(c) for c in range(width)], _dated(request, wanted)
+    kinds = {str(c): pa.string() if c in dated else pa.float64() for c in wanted}
 
     def read() -> dict[str, np.ndarray]:
         found = pyarrow.csv.read_csv(
@@ -122,17 +124,24 @@ def _plain(block: bytes, request: Request, lines: int, width: int, wanted: list[
         )
         blank = any(c.null_count for c in found.columns) and not all(map(bytes.strip, block.splitlines()))
         sound = found.num_rows == lines and not blank
-        return {c: _numbers(found[c].combine_chunks()) for c in kinds} if sound else {}
+        got = {c: _numbers(found[c].combine_chunks()) for c in kinds} if sound else {}
+        return {c: values for c, values in got.items() if values is not None}
 
     try:
         found = read()
-        big = {c: pa.int64() for c, values in found.items() if np.abs(values).max() > 2.0**53}
+        exact = {c for c, values in found.items() if values.dtype != np.int64 and np.abs(values).max() > 2.0**53}
+        big = {c: pa.int64() for c in exact if int(c) not in dated}
         if big:  # clocks in ns: read their digits again as integers
             kinds |= big
             found = read()
     except pa.ArrowException:
         return None
-    return [found[str(c)] for c in wanted] if found else None
+    return [found[str(c)] for c in wanted] if len(found) == len(kinds) else None
+
+
+def _dated(request: Request, wanted: list[int]) -> set[int]:
+    """Return which of the wanted columns are of dates."""
+    return {c for c, dated in zip(wanted, request.dates, strict=True) if dated}
 
 
 def _plainly(block: bytes, request: Request, lines: int, width: int, wanted: list[int]) -> Chunk | None:
@@ -140,7 +149,7 @@ def _plainly(block: bytes, request: Request, lines: int, width: int, wanted: lis
     text = request.text
     rows = block.decode("utf-8", "replace").splitlines()
     mark = None if text.delimiter == " " else text.delimiter
-    if len(rows) != lines or {len(row.split(mark)) for row in rows} != {width}:
+    if request.dated or len(rows) != lines or {len(row.split(mark)) for row in rows} != {width}:
         return None
     if text.decimal != ".":
         rows = [row.replace(text.decimal, ".") for row in rows]
@@ -190,19 +199,35 @@ def _line_by_line(
     if len(filled) < end or (end < len(block) and any(row.strip() for row in rest)):
         blank = next(i for i, row in enumerate(block) if not row.strip())
         raise request.error("the line is empty", "Remove it, or put the lost row back", line + blank)
-    values: list[list[float]] = [[] for _ in wanted]
+    values: list[list[Any]] = [[] for _ in wanted]
+    dated = _dated(request, wanted)
     for at, row in enumerate(block[:end], start=line):
         fields = _fields(row, request, at)
         if len(fields) != width:
             problem = f"has {plural(len(fields), 'column')}, the lines before have {width}"
             raise request.error(problem, "Repair the line, or end rows = [first, last] before it", at)
         for column, c in zip(values, wanted, strict=True):
-            found = _number(fields[c].strip().replace(request.text.decimal, "."))
+            found = _date(fields[c]) if c in dated else _number(fields[c].strip().replace(request.text.decimal, "."))
             if found is None:
                 hint = "Set header = true in [text]" if at == line and not request.text.header else "Repair the line"
-                raise request.error(f"column {c + 1} is '{fields[c].strip()[:40]}', wanted a number", hint, at)
+                what = "a date and time such as 2026-03-04T10:11:12.005" if c in dated else "a number"
+                raise request.error(f"column {c + 1} is '{fields[c].strip()[:40]}', wanted {what}", hint, at)
             column.append(found)
-    return [np.array(column, dtype=np.int64 if _counts(column) else np.float64) for column in values]
+    return [_array(column, request, line) for column in values]
+
+
+def _date(text: str) -> str | None:
+    """Return a time stamp, "" for a word that says there is none, None for what is none."""
+    return text if is_date(text) else "" if np.isnan(_number(text.strip()) or 0.0) else None
+
+
+def _array(column: list[Any], request: Request, line: int) -> np.ndarray:
+    if any(isinstance(x, str) for x in column):
+        if (found := nanoseconds(column)) is None:
+            at = next(k for k, text in enumerate(column) if nanoseconds([text]) is None)
+            raise request.error(f"there is no such date as '{column[at]}'", "Repair the line", line + at)
+        return found
+    return np.array(column, dtype=np.int64 if _counts(column) else np.float64)
 
 
 def _number(text: str) -> float | None:
@@ -251,7 +276,7 @@ def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:
             groups, before = _row_groups(request, source)
             names, size = list(dict.fromkeys(wanted)), min(request.chunk, 16384)
             batches = source.iter_batches(size, row_groups=groups, columns=names)
-            parts = ([_numbers(b.column(c)) for c in wanted] for b in batches)
+            parts = ([_whole(request, c, b.column(c)) for c in wanted] for b in batches)
             yield from request.named(rebatched(parts, request.chunk, request.first - before, request.last - before))
     except UnicodeDecodeError:
         raise request.error("has column names that are not UTF-8", "Save it with names in UTF-8") from None
@@ -272,7 +297,7 @@ def _parquet_columns(request: Request, schema: Any) -> list[str]:
     import pyarrow as pa
 
     wanted = []
-    for array, reference in request.columns:
+    for (array, reference), dated in zip(request.columns, request.dates, strict=True):
         if array is not None or reference is None:
             raise request.error(f"is a Parquet file and has no array '{array}'", "Remove array")
         column = reference
@@ -282,17 +307,30 @@ def _parquet_columns(request: Request, schema: Any) -> list[str]:
             problem = f"column '{column}' is not there{nearest(column, schema.names)}"
             raise request.error(problem, f"It has: {', '.join(schema.names[:40])}")
         kind = schema.field(column).type
-        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-            raise request.error(f"column '{column}' holds {kind}, wanted numbers")
+        dates = pa.types.is_timestamp(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+        if not (dates if dated else number):
+            raise request.error(f"column '{column}' holds {kind}, wanted {'dates' if dated else 'numbers'}")
         wanted.append(column)
     return wanted
 
 
-def _numbers(array: Any) -> np.ndarray:
-    """Return the numbers of an Arrow array, NaN where one is missing.
+def _whole(request: Request, name: str, array: Any) -> np.ndarray:
+    if (found := _numbers(array)) is None:
+        raise request.error(f"column '{name}' has text that is no date and time", "Correct it")
+    return found
+
+
+def _numbers(array: Any) -> np.ndarray | None:
+    """Return the numbers of an Arrow array, of dates in ns since 1970, NaN where one is missing; None for other text.
 
     Without `to_numpy`, which takes half a second and 40 MB to import pandas.
     """
+    kind = str(array.type)
+    if "string" in kind:
+        return nanoseconds([text or "" for text in array.to_pylist()])
+    if kind.startswith("timestamp"):
+        array = array.cast("timestamp[ns]").cast("int64")
     if array.null_count:
         array = array.cast("float64").fill_null(np.nan)
     return np.asarray(array.to_pylist()) if str(array.type) == "bool" else np.from_dlpack(array)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ident.logs.readers.formats import Chunk
-
+_Chunk = list[np.ndarray]
 #: ns of a day.
 DAY = 86_400_000_000_000
 _STAMP = re.compile(
@@ -51,7 +50,7 @@ def _iso(text: str) -> str | None:
     return f"{date}T{clock}.{rest or 0}{zone or 'Z'}"
 
 
-def past_midnight(parts: Iterable[dict[str, Chunk]], dated: frozenset[str]) -> Iterator[dict[str, Chunk]]:
+def past_midnight(parts: Iterable[dict[str, _Chunk]], dated: frozenset[str]) -> Iterator[dict[str, _Chunk]]:
     """Yield parts of a file, in whose `dated` signals clock times without a date count on after midnight."""
     days, last = 0, np.nan
     for part in parts:

@@ -752,6 +752,44 @@ def test_a_clock_in_two_columns_is_put_together(here, names):
     np.testing.assert_allclose(found.t, t - t[0], atol=1e-6)
 
 
+def test_words_for_missing_numbers_and_lines_that_are_no_rows_are_left_out(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    frame = pd.DataFrame({"t": t} | columns("q{}", q) | columns("tau{}", tau)).astype(object)
+    for row, word in enumerate(("-", "--", "NULL", "#N/A", "n.a."), start=20):
+        frame.iloc[30 * row, 1 + row % 5] = word
+    rows = frame.to_csv(index=False).splitlines()
+    rows[1400:1400] = [rows[0], "# a pause"]
+    (here / "run.csv").write_text("\n".join(["# made by hand", *rows, ""]))
+    told = pipelines.init("arm.urdf", ["run.csv"]).told
+    found, *_ = read(here)
+    assert "run.csv: 2 lines that repeat what stands above the rows, or begin with #: left out" in told
+    assert len(found.t) == len(t) - 5
+
+
+def test_a_clock_that_starts_again_below_a_repeated_header_makes_two_recordings(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    rows = pd.DataFrame({"t": t} | columns("q{}", q) | columns("tau{}", tau)).to_csv(index=False).splitlines()
+    (here / "run.csv").write_text("\n".join([*rows, *rows, ""]))
+    pipelines.init("arm.urdf", ["run.csv"])
+    found, _, manifest = read(here)
+    assert len(manifest.recordings) == 2
+    np.testing.assert_allclose(found.q, q)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_a_mark_of_its_encoding_is_obeyed(here, encoding):
+    arm(here)
+    t, q, _, tau = log(here)
+    text = pd.DataFrame({"Zeit [s]": t} | columns("Größe q{}", q) | columns("tau{}", tau)).to_csv(index=False)
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (here / "run.csv").write_bytes((mark + text).encode(encoding))
+    pipelines.init("arm.urdf", ["run.csv"])
+    found, *_ = read(here)
+    np.testing.assert_allclose(found.q, q)
+
+
 def test_positions_that_an_encoder_counts_are_asked_about(here):
     arm(here)
     t, q, _, tau = log(here)
@@ -1148,5 +1186,5 @@ def test_a_table_that_windows_wrote_is_read_and_said_to_be(here):
 @pytest.mark.parametrize("head", [b"\xff\xfet,q\n", "时间,q\n".encode("gbk"), b"t,q\x00\xb0\n", b"t,q\x81\n"])
 def test_what_is_text_in_no_encoding_is_refused(here, head):
     (here / "log.csv").write_bytes(head + b"0.1,0.2\n" * 60)
-    with pytest.raises(LogError, match=r"log\.csv: is not UTF-8 text\. Save it as UTF-8 text\."):
+    with pytest.raises(LogError, match=r"log\.csv: (is not UTF-8 text\. Save it as UTF-8|no line of numbers)"):
         read_raw(here / "log.csv")

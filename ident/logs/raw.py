@@ -16,8 +16,9 @@ from ident.errors import LogError, need
 from ident.logs.manifest import DATES, TextFormat
 from ident.logs.manifest import Column as Reference
 from ident.logs.readers.dates import is_date
-from ident.logs.readers.encodings import decoded, note
+from ident.logs.readers.encodings import decoded, note, opened
 from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, read_chunks
+from ident.logs.readers.read_tables import MISSING
 
 #: Lines of a text file that are looked at, and the fewest rows of a log.
 LOOKED, FEWEST = 80, 50
@@ -105,21 +106,24 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
 
 def _text_table(path: Path) -> RawTable:
     lines, told = _lines(path)
+    notes = [told] if told else []
     text, names, numbers, dates = _sniffed(lines, path)
-    values = _read(path, [(None, k + 1) for k in numbers], text, [(None, k + 1) for k in dates])
+    values = _read(path, [(None, k + 1) for k in numbers], text, [(None, k + 1) for k in dates], notes)
     columns = []
     for k, value in zip([*numbers, *dates], values, strict=True):
         name = names[k] if names else ""
         by_name = text.header and name and names.count(name) == 1
         unit = DATES if k in dates else ""
         columns.append(Column(path, name if by_name else k + 1, None, name, value, unit))
-    return RawTable(path, tuple(columns), text, told)
+    return RawTable(path, tuple(columns), text, "; ".join(notes))
 
 
-def _read(path: Path, wanted: Sequence[Wanted], text: TextFormat, dates: Sequence[Wanted] = ()) -> list[Array]:
-    """Return columns of one length (rows,), those of dates last, in ns since the first row."""
+def _read(
+    path: Path, wanted: Sequence[Wanted], text: TextFormat, dates: Sequence[Wanted], notes: list[str]
+) -> list[Array]:
+    """Return columns of one length (rows,), those of dates last, in ns since the first row; tell how they were read."""
     signals = {"numbers": wanted} | {f"date {k}": [date] for k, date in enumerate(dates)}
-    request = Request(path, str(path), signals, text, dated=frozenset(list(signals)[1:]))
+    request = Request(path, str(path), signals, text, notes=notes, dated=frozenset(list(signals)[1:]))
     parts = [[c for columns in part.values() for c in columns] for part in read_chunks(request)]
     found = [np.concatenate(column) for column in zip(*parts, strict=True)]
     ours = [x - (x[np.isfinite(x)][:1].sum() if k >= len(wanted) else 0) for k, x in enumerate(found)]
@@ -129,7 +133,7 @@ def _read(path: Path, wanted: Sequence[Wanted], text: TextFormat, dates: Sequenc
 def _lines(path: Path) -> tuple[list[str], str]:
     """Return the first lines of a text file, and what to tell of their encoding. Raises LogError for no text."""
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             read = [decoded(stream.readline(1 << 20)) for _ in range(LOOKED)]
     except (UnicodeDecodeError, OSError) as cause:
         problem = "is not UTF-8 text" if isinstance(cause, UnicodeDecodeError) else f"cannot be read ({cause.strerror})"
@@ -160,7 +164,7 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
         for cells in zip(*list(heads.values())[-2:], strict=True)
     ]
     header = list(heads) == [first - 1]
-    blank = [[not cell.strip() for cell in _split(line, mark)] for line in lines[first:]]
+    blank = [[cell.strip().lower() in MISSING for cell in _split(line, mark)] for line in lines[first:]]
     numbers = [
         k
         for k in range(width)
@@ -193,7 +197,7 @@ def _parquet_table(path: Path) -> RawTable:
     once = [field for field in schema if schema.names.count(field.name) == 1]
     names = [f.name for f in once if pa.types.is_floating(f.type) or pa.types.is_integer(f.type)]
     dates = [f.name for f in once if pa.types.is_timestamp(f.type)]
-    values = _read(path, [(None, n) for n in names], TextFormat(), [(None, n) for n in dates]) if names else []
+    values = _read(path, [(None, n) for n in names], TextFormat(), [(None, n) for n in dates], []) if names else []
     units = [""] * len(names) + [DATES] * len(dates)
     every = zip([*names, *dates], values, units, strict=bool(names))
     return RawTable(path, tuple(Column(path, n, None, n, v, unit) for n, v, unit in every))

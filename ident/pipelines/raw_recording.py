@@ -80,8 +80,8 @@ def stretches(whole: NDArray[np.bool_], time: Array) -> tuple[list[tuple[int, in
     whole (rows,): whether no number is missing; time (rows,): its clock, which may start again. A stretch begins and
     ends with a whole row, and has at most GAP others at a time.
     """
-    again = _restarts(time)
-    again = again[whole[again] & whole[again - 1]]
+    there = np.flatnonzero(whole)
+    again = there[_restarts(time[there])]
     ends = _runs(~whole)
     short = [(a, b) for a, b in ends if b - a <= GAP and a > 0 and b < len(whole)]
     bridged = whole.copy()

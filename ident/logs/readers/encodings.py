@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+from pathlib import Path
+from typing import BinaryIO
 
 #: What lines that are no UTF-8 are taken for: what Excel and other programs write on Windows in Europe's west.
 WESTERN = "cp1252"
@@ -11,6 +14,14 @@ WESTERN = "cp1252"
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]|[\x80-\xff]{3}")
 #: Marks at the beginning of files: of some in UTF-8, of those in UTF-16.
 MARK, _MARKS_16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+
+
+def opened(path: Path) -> BinaryIO:
+    """Return a file of text to read as bytes; one in UTF-16, which its mark says, as if it were in UTF-8."""
+    stream = path.open("rb")
+    mark = stream.read(2)
+    stream.seek(0)
+    return codecs.EncodedFile(stream, "utf-8", "utf-16", errors="replace") if mark in _MARKS_16 else stream
 
 
 def decoded(line: bytes) -> tuple[str, str]:

@@ -11,19 +11,24 @@ import itertools
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from ident.errors import nearest, need, plural
 from ident.logs.manifest import Column
 from ident.logs.readers.dates import is_date, nanoseconds
-from ident.logs.readers.encodings import MARK, decoded, note
+from ident.logs.readers.encodings import MARK, decoded, note, opened
 from ident.logs.readers.formats import DAMAGED, Chunk, Request, rebatched
 
 LINE = 2**22  # bytes of the longest line of a text file
 BLOCK = 2**20  # bytes that are read together
 HELD = 2**26  # bytes of a Parquet file that may be held whole
+#: Words, in lower case, for a number that is missing.
+MISSING = ("", "-", "--", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none")
+_MISSING = sorted({form(word) for word in MISSING for form in (str, str.upper, str.title)} | {"NaN"})
+#: What is said of lines that are no rows.
+_NO_ROWS = "that repeat what stands above the rows, or begin with #: left out"
 
 
 def read_text(request: Request) -> Iterator[dict[str, Chunk]]:
@@ -36,7 +41,7 @@ def text_ends(request: Request) -> tuple[int, Chunk, Chunk] | None:
 
     Lines are counted, no others are looked at; None where the first and the last one are not plain rows of numbers.
     """
-    with request.path.open("rb") as stream:
+    with opened(request.path) as stream:
         begun = _begun(stream, request)
         if begun is None:
             return None
@@ -51,15 +56,12 @@ def text_ends(request: Request) -> tuple[int, Chunk, Chunk] | None:
     return (rows, ends[0], ends[1]) if rows > 1 and len(ends) == 2 and ends[0] and ends[1] else None
 
 
-def _begun(stream: io.BufferedReader, request: Request) -> tuple[bytes, int, int, list[int]] | None:
-    """Return a file's first row, its line, and how many columns there are and which are wanted; None for no row."""
+def _begun(stream: BinaryIO, request: Request) -> tuple[bytes, list[bytes], int, list[int]] | None:
+    """Return a file's first row, the lines above, how many columns there are and which are wanted; None for no row."""
     text, columns = request.text, request.columns
-    for skipped in range(text.skip_lines):
-        _first_line(stream, request, skipped + 1)
-    header = None
     line = text.skip_lines + text.header + 1
-    if text.header:
-        header = [c.strip() for c in _fields(_first_line(stream, request, line - 1), request, line - 1)]
+    above = [_first_line(stream, request, k) for k in range(1, line)]
+    header = [c.strip() for c in _fields(above[-1], request, line - 1)] if text.header else None
     head = _first_line(stream, request, line)
     if not head.strip():
         return None
@@ -73,15 +75,16 @@ def _begun(stream: io.BufferedReader, request: Request) -> tuple[bytes, int, int
             line,
         )
     wanted = [_place(request, array, column, header, width) for array, column in columns]
-    return head.removeprefix(MARK), line, width, wanted
+    return head.removeprefix(MARK), above, width, wanted
 
 
 def _parts(request: Request) -> Iterator[Chunk]:
-    with request.path.open("rb") as stream:
+    with opened(request.path) as stream:
         begun = _begun(stream, request)
         if begun is None:
             return
-        head, line, width, wanted = begun
+        head, above, width, wanted = begun
+        line, no_rows = len(above) + 1, {row.removeprefix(MARK).strip() for row in above}
         skip, left = request.first - 1, request.last - request.first + 1
         block = head + stream.read(BLOCK) + stream.readline()
         while block and left > 0:
@@ -94,7 +97,7 @@ def _parts(request: Request) -> Iterator[Chunk]:
                 part = _plain(block, request, lines, width, wanted)
                 if part is None:
                     rest = itertools.islice(stream, left)
-                    part = _line_by_line(io.BytesIO(block).readlines(), rest, request, line, width, wanted)
+                    part = _line_by_line(io.BytesIO(block).readlines(), rest, request, line, width, wanted, no_rows)
                     if not len(part[0]):
                         return
                 yield part
@@ -120,7 +123,9 @@ def _plain(block: bytes, request: Request, lines: int, width: int, wanted: list[
             pa.BufferReader(block),
             pyarrow.csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
             pyarrow.csv.ParseOptions(delimiter=text.delimiter, ignore_empty_lines=False),
-            pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=list(kinds), decimal_point=text.decimal),
+            pyarrow.csv.ConvertOptions(
+                column_types=kinds, include_columns=list(kinds), decimal_point=text.decimal, null_values=_MISSING
+            ),
         )
         blank = any(c.null_count for c in found.columns) and not all(map(bytes.strip, block.splitlines()))
         sound = found.num_rows == lines and not blank
@@ -164,7 +169,7 @@ def _plainly(block: bytes, request: Request, lines: int, width: int, wanted: lis
     return found
 
 
-def _first_line(stream: io.BufferedReader, request: Request, line: int) -> bytes:
+def _first_line(stream: BinaryIO, request: Request, line: int) -> bytes:
     found = stream.readline(LINE)
     if b"\r" in found.rstrip(b"\r\n"):
         raise request.error("its lines end with CR alone", "Save it with line ends LF or CR LF", line)
@@ -188,9 +193,17 @@ def _place(request: Request, array: str | None, column: Column | None, header: l
 
 
 def _line_by_line(
-    block: list[bytes], rest: Iterator[bytes], request: Request, line: int, width: int, wanted: list[int]
+    block: list[bytes],
+    rest: Iterator[bytes],
+    request: Request,
+    line: int,
+    width: int,
+    wanted: list[int],
+    no_rows: set[bytes],
 ) -> Chunk:
     """Return the columns of lines that are more than numbers; blank ones at the end of the file are dropped.
+
+    no_rows: lines that are none, as those that begin with #: their numbers are missing, so that rows stay lines.
 
     Raises LogError, with the line, for a blank one between rows, another number of columns, and text.
     """
@@ -200,9 +213,12 @@ def _line_by_line(
         blank = next(i for i, row in enumerate(block) if not row.strip())
         raise request.error("the line is empty", "Remove it, or put the lost row back", line + blank)
     values: list[list[Any]] = [[] for _ in wanted]
-    dated = _dated(request, wanted)
+    dated, aside = _dated(request, wanted), 0
     for at, row in enumerate(block[:end], start=line):
-        fields = _fields(row, request, at)
+        if row.lstrip().startswith(b"#") or row.strip() in no_rows:
+            fields, aside = [""] * width, aside + 1
+        else:
+            fields = _fields(row, request, at)
         if len(fields) != width:
             problem = f"has {plural(len(fields), 'column')}, the lines before have {width}"
             raise request.error(problem, "Repair the line, or end rows = [first, last] before it", at)
@@ -213,7 +229,17 @@ def _line_by_line(
                 what = "a date and time such as 2026-03-04T10:11:12.005" if c in dated else "a number"
                 raise request.error(f"column {c + 1} is '{fields[c].strip()[:40]}', wanted {what}", hint, at)
             column.append(found)
+    _tell_aside(aside, request.notes)
     return [_array(column, request, line) for column in values]
+
+
+def _tell_aside(count: int, notes: list[str]) -> None:
+    """Add lines that are no rows to the note of those before, which there is one of."""
+    before = next((note for note in notes if note.endswith(_NO_ROWS)), "")
+    if before:
+        notes.remove(before)
+    count += int(before.split()[0]) if before else 0
+    notes += [f"{plural(count, 'line')} {_NO_ROWS}"] if count else []
 
 
 def _date(text: str) -> str | None:
@@ -232,7 +258,7 @@ def _array(column: list[Any], request: Request, line: int) -> np.ndarray:
 
 def _number(text: str) -> float | None:
     """Return the number that a text is, NaN for a word that says there is none, None for any other."""
-    if text.lower() in ("", "na", "n/a", "nan", "null", "none"):
+    if text.lower() in MISSING:
         return np.nan
     try:
         return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else float(text) if "_" not in text else None

@@ -121,6 +121,7 @@ def here(tmp_path, monkeypatch):
         ("posición_4", "position", "", ""),
         ("Zeit [µs]", "time", "", "us"),
         ("trq_Ncm_1", "torque", "", "N cm"),
+        ("trq_1 [kgf·cm]", "torque", "", "kgf cm"),
         ("tau_mNm_2", "torque", "", "mN m"),
         ("torque_Nmm", "torque", "", "N mm"),
         ("axis1_torque_mNm", "torque", "", "mN m"),
@@ -337,14 +338,19 @@ def test_what_was_answered_is_not_said_to_be_for_the_reason_of_the_guess(here):
     assert "in rad they would leave" not in said
 
 
-@pytest.mark.parametrize(("unit", "counts"), [("mN m", 1e3), ("kgf m", 1 / 9.80665), ("lbf in", 8.8507), ("N m", 1.0)])
+@pytest.mark.parametrize(
+    ("unit", "counts"), [("mN m", 1e3), ("kgf m", 1 / 9.80665), ("lbf in", 8.8507), ("kgf cm", 10.19716), ("N m", 1.0)]
+)
 def test_a_factor_that_all_joints_have_is_the_unit_that_it_is(here, unit, counts):
     arm(here, masses=(6.0, 9.0, 5.0))
     t, q, _, tau = log(here)
     pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", counts * tau)}).to_csv("log.csv", index=False)
     pipelines.init("arm.urdf", ["log.csv"])
     np.testing.assert_allclose(read(here)[0].tau[:, 1], tau[: len(read(here)[0].tau), 1], atol=1e-3)
-    assert f'unit = "{unit}"' in (here / "dataset.toml").read_text(encoding="utf-8")
+    text = (here / "dataset.toml").read_text(encoding="utf-8")
+    assert f'unit = "{unit}"' in text
+    assert ("guessed = true" in text) == (unit != "N m")
+    assert ("as in kgf cm or lbf in" in text) == (unit == "kgf cm")
 
 
 def test_friction_tells_a_torque_of_another_sign_from_a_mistake_of_the_robots_file(here):

@@ -229,16 +229,21 @@ def test_the_first_part_of_a_long_recording_has_as_many_segments_as_a_whole_one(
     assert next(first_parts(loaded, ["circle"], Processing())) is whole
 
 
-def test_guessed_gains_are_said_before_anything_else(folder, tmp_path):
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [
+        ('"A", gain = [1.0, 1.0]', "gains are guesses, and so all that is found of a joint is known up to a factor"),
+        ('"kgf cm"', "the unit kgf cm is a guess, and so all that is found is known up to a factor"),
+    ],
+)
+def test_guessed_gains_and_units_are_said_before_anything_else(folder, tmp_path, unit, said):
     """The fit cannot tell: a factor of a joint's torque is one of its friction, and of bodies that CAD agrees with."""
     for file in folder.iterdir():
         if file.is_file():
             (tmp_path / file.name).write_bytes(file.read_bytes())
     data = tmp_path / "dataset.toml"
-    data.write_text(data.read_text().replace('unit = "N m" }', 'unit = "A", gain = [1.0, 1.0], guessed = true }'))
+    data.write_text(data.read_text().replace('unit = "N m" }', f"unit = {unit}, guessed = true }}"))
     found = ident.run(tmp_path)
-    assert [cause.short for cause in found.estimate.causes] == [
-        "torque: gains are guesses, and so all that is found of a joint is known up to a factor"
-    ]
+    assert [cause.short for cause in found.estimate.causes] == [f"torque: {said}"]
     assert "error on stretches" not in str(found.estimate.causes[0])
     assert verdict(found.estimate, found.validation).headline == "Do not use yet"

@@ -50,8 +50,10 @@ UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
         "mN m": ("angle", 1e-3),
         "kN m": ("angle", 1e3),
         "kgf m": ("angle", 9.80665),
+        "kgf cm": ("angle", 0.0980665),
         "lbf ft": ("angle", 1.3558179483),
         "lbf in": ("angle", 0.1129848290),
+        "ozf in": ("angle", 0.1129848290 / 16),
         "N": ("length", 1.0),
         "kN": ("length", 1e3),
         **dict.fromkeys(("A", "mA", "V", "mV", "%", "count"), (RAW, 1.0)),
@@ -94,7 +96,7 @@ class Signal:
     offset: float | tuple[float, ...] = 0.0
     """Of positions [rad or m], added to the joint's position after the transmission."""
     guessed: bool = False
-    """Of torques: whether `gain`, or that a joint is without motor, is a guess; `run` says it first."""
+    """Of torques: whether unit or `gain`, or that a joint is without motor, is a guess; `run` says it first."""
     side: Literal["joint", "motor"] = "joint"
     """"motor": the robot's transmission turns it into the joint's."""
     rate_hz: float | None = None

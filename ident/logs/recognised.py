@@ -55,6 +55,8 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((w, u, "torque") for w, u in (("m nm", "mN m"), ("k nm", "kN m"), ("mnm", "mN m"), ("knm", "kN m"))),
     *((w, "N m", "torque") for w in ("nm", "n m", "newton metre", "newtonmeter")),
     *((w, "N cm", "torque") for w in ("ncm", "n cm")),
+    *((w, f"{w[:3]} {w[3:]}", "torque") for w in ("kgfcm", "kgfm", "lbfft", "lbfin", "ozfin")),
+    *((w, w, "torque") for w in ("kgf cm", "kgf m", "lbf ft", "lbf in", "ozf in")),
     *((w, "N mm", "torque") for w in ("nmm", "n mm")),
     *((w, u, "current") for w, u in (("ma", "mA"), ("amp", "A"), ("amps", "A"), ("ampere", "A"), ("a", "A"))),
     *((w, "deg", "position") for w in ("deg", "degree", "degrees")),

@@ -255,6 +255,7 @@ _GAINS = (
     "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --known-mass`),"
     " and take `guessed` out"
 )
+_UNIT = "write the unit that the controller's manual says, and take `guessed` out"
 
 
 def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
@@ -267,6 +268,8 @@ def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
     kinds = {kind_of(unit, "torque") for s in guessed for unit in ([s.unit] if isinstance(s.unit, str) else s.unit)}
     if not np.isin(np.abs(gains), (0.0, 1.0)).all() or RAW in kinds:
         yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
+    elif units := ", ".join({str(u) for s in guessed for u in np.ravel(s.unit)} - {"N m", "N"} if not idle else ()):
+        yield f"the unit {units} is a guess, and so all that is found is known up to a factor", _UNIT
 
 
 @dataclass(frozen=True)

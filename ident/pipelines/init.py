@@ -304,8 +304,8 @@ def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | N
         None if file == own else file,
         unit[0] if len(set(unit)) == 1 else unit,
     )
-    if quantity == "torque" and signals.gain:
-        found = replace(found, gain=signals.gain, guessed=signals.guessed)
+    if quantity == "torque":
+        found = replace(found, gain=signals.gain or 1.0, guessed=signals.guessed)
     if quantity == "position" and signals.zeros:
         found = replace(found, offset=signals.zeros)
     if quantity == "position" and signals.count:

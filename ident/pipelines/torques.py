@@ -25,7 +25,9 @@ LIKE_N_M = (0.4, 2.5)
 #: Where those of each joint do, and so much those of the middle one, the bodies are off rather than the gains.
 ALL_ALIKE, MIDDLE = (0.6, 1.6), (0.75, 1.35)
 #: Units that differ from N m by more than bodies are off; 1 lbf ft does not.
-OTHER_UNITS = ("mN m", "kN m", "kgf m", "lbf in")
+OTHER_UNITS = ("mN m", "kN m", "kgf m", "kgf cm", "lbf in", "ozf in")
+#: Units are as near to what the bodies say where one counts so many times what the other does, at most.
+RIVALS = 1.2
 #: Where only sizes can be compared, torques so many times smaller than the bodies', or larger, are doubted.
 ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
@@ -263,13 +265,17 @@ def _driven(
     return columns, f"NOTE: {without} taken for a joint without motor, for {why}"
 
 
-def _unit_of(counts: Array) -> str:
-    """Return the unit other than N m that counts (k,) of 1 N m tell at every joint alike, "" for none."""
+def _units_of(counts: Array) -> list[str]:
+    """Return the unit other than N m that counts (k,) of 1 N m tell at every joint alike, then those like it."""
+    found = {}
     for unit in OTHER_UNITS if len(counts) > 1 else ():
         each = counts * si_factor(unit, "torque")
         if np.all((each > ALL_ALIKE[0]) & (each < ALL_ALIKE[1])) and MIDDLE[0] < np.median(each) < MIDDLE[1]:
-            return unit
-    return ""
+            found[unit] = abs(float(np.log(np.median(each))))
+    nearest = sorted(found, key=lambda unit: found[unit])
+    return [
+        u for u in nearest if max(ratio := si_factor(u, "torque") / si_factor(nearest[0], "torque"), 1 / ratio) < RIVALS
+    ]
 
 
 def _unit(
@@ -297,12 +303,13 @@ def _unit(
     doubted, sized = [name for name, x in zip(names, sign * bodies, strict=True) if x < 0], False
     why_turned = _why_turned(turned, bool(np.any(friction[sign < 0] == 0)))
     unsure = family.quantity != "current" and (not family.unit or not low <= typical <= high)
-    other = _unit_of(np.abs(known)) if unsure and not family.unit and {*each} <= {"N m", UNKNOWN} else ""
-    if other:
-        reason = f"{like}, at every joint that says something: as in {other}"
-        answer = asked("torque unit", "In which unit are the torques?", other, reason, (other, "N m", "A"))
+    others = _units_of(np.abs(known)) if unsure and not family.unit and {*each} <= {"N m", UNKNOWN} else []
+    if others:
+        reason = f"{like}, at every joint that says something: as in {' or '.join(others)}"
+        answer = asked("torque unit", "In which unit are the torques?", others[0], reason, (*others, "N m", "A"))
         if answer != "A":
-            return answer, sign, False, (reason if answer == other else "N m, as answered") + why_turned
+            told = f"{reason}; {answer} is a GUESS" if not asked.typed else f"{answer}, as answered"
+            return answer, sign, not asked.typed, told + why_turned
         unit = answer
     if family.quantity == "torque" and unit in RAW_UNITS:
         reason = f"they are called {unit}" if family.unit else f"{unit}, as answered"

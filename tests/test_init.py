@@ -20,6 +20,7 @@ from ident.cli.main import main
 from ident.compare.columns import evidence
 from ident.errors import IdentError, InputError, LogError
 from ident.logs.check import check_log
+from ident.logs.left_out import lost
 from ident.logs.log import span
 from ident.logs.raw import read_raw
 from ident.logs.recognised import clocks, families, named, related
@@ -432,6 +433,20 @@ def test_a_rate_that_no_column_says_follows_from_the_velocities_else_is_asked(he
             path.unlink()
 
 
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_joint_that_mimics_one_that_moves_is_said_not_to_be_modelled(here, moves):
+    twin = FINGER.replace('"finger', '"thumb').replace("<axis", '<mimic joint="finger_joint"/><axis')
+    file = arm(here, FINGER)
+    file.write_text(file.read_text().replace("</robot>", f"{twin}</robot>"))
+    t, q, _, tau = log(here, names=("j_one", "j_two", "j_three"))
+    finger = {"q_finger_joint": 0.02 + 0.015 * np.sin(t), "tau_finger_joint": np.sign(np.cos(t))} if moves else {}
+    names = ("j_one", "j_two", "j_three")
+    signals = {f"{key}_{j}": x[:, k] for key, x in (("q", q), ("tau", tau)) for k, j in enumerate(names)}
+    pd.DataFrame({"t": t, **signals, **finger}).to_csv("log.csv", index=False)
+    told = " ".join(pipelines.init("arm.urdf", ["log.csv"]).told)
+    assert ("thumb_joint mimics finger_joint and is not modelled" in told) == moves
+
+
 def test_joints_without_columns_are_locked_in_a_robot_toml(here):
     arm(here, FINGER)
     t, q, _, tau = log(here)
@@ -794,6 +809,27 @@ def test_a_mark_of_its_encoding_is_obeyed(here, encoding):
     pipelines.init("arm.urdf", ["run.csv"])
     found, *_ = read(here)
     np.testing.assert_allclose(found.q, q)
+
+
+def test_rows_of_zeros_in_a_moving_log_are_lost_packets(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    both = np.column_stack([q, tau])
+    gone = np.concatenate([np.arange(k, k + 1 + k % 4) for k in range(205, 2200, 250)])
+    both[gone] = 0.0
+    pd.DataFrame({"t": t} | columns("q{}", both[:, :3]) | columns("tau{}", both[:, 3:])).to_csv("run.csv", index=False)
+    told = pipelines.init("arm.urdf", ["run.csv"]).told
+    found, *_ = read(here)
+    assert f"all signals are zero in {len(gone)} rows of a moving robot" in " ".join(told)
+    np.testing.assert_allclose(found.q, np.delete(q, gone, axis=0))
+    assert f"{len(gone)} rows in which all signals are zero, though the robot moves, left out" in " ".join(found.notes)
+
+
+def test_a_row_of_zeros_of_a_robot_that_passes_there_is_kept(here):
+    arm(here)
+    t = np.arange(1200) / 200.0
+    q = np.repeat(np.sin(t - t[600])[:, None], 3, axis=1)
+    assert not lost([*q.T, *np.zeros((3, 1200))], list(q.T)).any()
 
 
 def test_positions_that_an_encoder_counts_are_asked_about(here):

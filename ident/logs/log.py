@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.files import file_sha256
+from ident.logs.left_out import left_out
 from ident.logs.manifest import DATES, RAW, Manifest, Recording, Signal, kind_of, si_factor
 from ident.logs.readers.formats import (
     EVERYTHING,
@@ -214,17 +215,15 @@ def read_parts(
             clock = clock or first_stamp(raw["time"])
             start, t = seconds(raw["time"], record.time, clock)
         t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
-        if record.drop_repeated or record.drop_missing:
-            missing, repeated = _missing(raw, record), _repeated(raw, before, record)
+        if record.drops_rows:
+            out = left_out(raw, before, record)
             before = {k: [c[-1:] for c in columns] for k, columns in raw.items()}
-            keep = ~(missing | repeated)
+            keep = ~np.any(list(out.values()), axis=0)
             numbers, t = row + done + np.flatnonzero(keep), t[keep]
             raw = {k: [c[keep] for c in columns] for k, columns in raw.items()}
-            for what, out in (("repeated row", repeated), ("row", missing)):
-                if out.any():
-                    left = (row + done + np.flatnonzero(out)).tolist()
-                    why = "in which a number is missing " if what == "row" else ""
-                    told.append(f"{plural(len(left), what)} {why}left out: {spans(left)}")
+            for why, which in out.items():
+                left = (row + done + np.flatnonzero(which)).tolist()
+                told += [f"{plural(len(left), 'row')} {why} left out: {spans(left)}"] if left else []
             if not keep.any():
                 done += size
                 continue
@@ -327,26 +326,6 @@ def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> tuple[i
 def _dated(record: Recording) -> frozenset[str]:
     """Return the signals of a recording that are dates as text."""
     return frozenset(("time",) if DATES in units(record.time) else ())
-
-
-def _missing(raw: dict[str, Chunk], record: Recording) -> np.ndarray:
-    """Return which rows are left out as one of their numbers is missing."""
-    columns = [c for own in raw.values() for c in own]
-    found = np.zeros(len(columns[0]), dtype=bool)
-    for column in columns if record.drop_missing else []:
-        found |= ~np.isfinite(column)
-    return found
-
-
-def _repeated(raw: dict[str, Chunk], before: dict[str, Chunk], record: Recording) -> np.ndarray:
-    """Return which rows are left out as they have the time, or all other values, of the row before."""
-    alike = {}
-    for key, columns in raw.items():
-        held = before.get(key, [c[:0] for c in columns])
-        joined = [np.concatenate([b, c]) for b, c in zip(held, columns, strict=True)]
-        alike[key] = np.all([c[1:] == c[:-1] for c in joined], axis=0)
-    same = np.all([a for key, a in alike.items() if key != "time"], axis=0) | alike.get("time", False)
-    return (same if before else np.concatenate([[False], same])) & record.drop_repeated
 
 
 def _chunks(

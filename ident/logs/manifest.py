@@ -132,7 +132,9 @@ class Recording:
     drop_repeated: bool = False
     """Whether rows with the time, or with all other signals, of the row before are left out; told with the count."""
     drop_missing: bool = False
-    """Whether rows in which a number is missing are left out, as if they had been lost; told with the count."""
+    """Whether rows in which a number is missing, or a few in which all signals are zero though the robot moves (lost
+    packets), are left out, as if they had been lost; told with the count.
+    """
 
     @property
     def signals(self) -> tuple[Signal, ...]:

@@ -22,7 +22,7 @@ from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
 from ident.logs.split_clock import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
-from ident.pipelines.logged_joints import Arm, followers, misfit, of_one_side
+from ident.pipelines.logged_joints import Arm, followers, mimics, misfit, of_one_side
 from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording
@@ -99,6 +99,7 @@ def _started(
         left = arm.of(tuple(name for name in recordings[0].signals.robot.joint_names if name not in held))
         recordings = [replace(r, signals=r.signals.of_joints(left)) for r in recordings]
     first = recordings[0]
+    told += mimics(robot, first.signals.robot.joint_names) if robot.suffix.lower() != ".toml" else []
     manifest, left_out = _manifest(folder, recordings)
     fit, validate, manifest, why = _parts(manifest, [r for r in recordings if r.name not in left_out], asked)
     texts = {"dataset.toml": dataset_toml(manifest, first.signals.why, own)}
@@ -400,10 +401,9 @@ def dataset_toml(manifest: Manifest, why: Mapping[str, str], own: Mapping[str, s
         lines += ["", "[[recording]]", f"name = {_toml(recording.name)}", f"file = {_toml(recording.file)}"]
         lines += [f"rows = {_toml(list(recording.rows))}"] if recording.rows else []
         lines += [f"note = {_toml(recording.note)}"] if recording.note else []
-        lines += (
-            ["drop_repeated = true  # rows whose time is that of the row before"] if recording.drop_repeated else []
-        )
-        lines += ["drop_missing = true  # rows in which a number is missing"] if recording.drop_missing else []
+        drops = {"repeated": "rows whose time is that of the row before"}
+        drops |= {"missing": "rows in which a number is missing, or all are zero"}
+        lines += [f"drop_{w} = true  # {why}" for w, why in drops.items() if getattr(recording, f"drop_{w}")]
         lines += [f"# {own[recording.name]}"] if recording.name in own else []
         lines += [f"{q} = {told}" for q, told in _tables(recording).items() if told != common.get(q)]
     return "\n".join([*lines, ""])

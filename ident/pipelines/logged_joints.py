@@ -145,6 +145,12 @@ def misfit(cad: Path | None, robot: Robot) -> list[str]:
     return []
 
 
+def mimics(urdf: Path, moving: Sequence[str]) -> list[str]:
+    """Return what is to be told of the joints of a URDF that mimic those that move."""
+    pairs = [(leader, follower) for leader in moving for follower, _ in followers(urdf, {leader: 0.0})]
+    return [f"NOTE: {follower} mimics {leader} and is not modelled: it is locked at zero" for leader, follower in pairs]
+
+
 def followers(urdf: Path, held: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     """Yield the joints that mimic those that are held, and where they are then."""
     for joint in read_description(urdf).joints.values():

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.errors import plural
+from ident.logs.left_out import GAP, lost
 from ident.logs.raw import RawTable
 from ident.logs.readings import resting
 from ident.pipelines.signals import Signals
@@ -21,8 +22,6 @@ MOVES = 0.02
 BACK = 20
 #: A stretch between missing numbers is used where it has this share of a log's rows, and any where it has so many.
 STRETCH, SHORT = 0.1, 200
-#: So many rows with missing numbers, one after the other, are left out as rows that were lost; more end a stretch.
-GAP = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +45,8 @@ class RawRecording:
         """
         used = {key: getattr(self.signals, key) for key in COLUMNS}
         whole = np.asarray(np.all([np.isfinite(c.read) for columns in used.values() for c in columns], axis=0))
+        zero = lost([c.read for key in COLUMNS[1:] for c in used[key]], [c.read for c in used["position"]])
+        whole &= ~zero
         runs, cause = stretches(whole, used["time"][0].values if used["time"] else np.arange(float(len(whole))))
         if not runs:
             return [self], []
@@ -56,6 +57,7 @@ class RawRecording:
             rows = None if (a, b) == (0, len(whole)) else (a + 1, b)
             name, holes = part_name(self.name, k, len(runs)), not whole[a:b].all()
             found.append(replace(self, name=name, signals=signals, rows=rows, holes=holes))
+        cause += f"; all signals are zero in {plural(int(zero.sum()), 'row')} of a moving robot" if zero.any() else ""
         return found, [f"{self.name}: CUT: {cause}"]
 
     def moving(self) -> tuple[int, int, NDArray[np.bool_]]:

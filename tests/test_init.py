@@ -832,6 +832,28 @@ def test_a_row_of_zeros_of_a_robot_that_passes_there_is_kept(here):
     assert not lost([*q.T, *np.zeros((3, 1200))], list(q.T)).any()
 
 
+def test_of_two_clocks_the_one_on_which_positions_are_smooth_is_taken_and_the_other_named(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    host = np.maximum.accumulate(t + np.random.default_rng(3).exponential(0.004, len(t)))
+    clock = {"host_time_ns": (host * 1e9).astype(np.int64), "robot_time": 1e3 * t}
+    signals = columns("q{}", q) | columns("qd{}", qd) | columns("tau{}", tau)
+    pd.DataFrame(clock | signals).to_csv("run.csv", index=False)
+    told = pipelines.init("arm.urdf", ["run.csv"]).told
+    assert "host_time_ns not used: positions are less smooth on it" in " ".join(told)
+    found, *_ = read(here)
+    np.testing.assert_allclose(found.t, t - t[0], atol=1e-9)
+
+
+def test_why_a_column_that_is_called_time_is_not_used_is_said(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    signals = columns("q{}", q) | columns("qd{}_rad_s", qd) | columns("tau{}", tau)
+    pd.DataFrame({"time": np.floor(t * 100) / 100} | signals).to_csv("run.csv", index=False)
+    told = " ".join(pipelines.init("arm.urdf", ["run.csv"]).told)
+    assert "time cannot be the time, for it has the stamp of the row before in 50 % of the rows" in told
+
+
 def test_positions_that_an_encoder_counts_are_asked_about(here):
     arm(here)
     t, q, _, tau = log(here)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError
+from ident.logs.best_clock import best_clock, why_none
 from ident.logs.manifest import DATES, UNITS, si_factor
 from ident.logs.raw import Column
 from ident.logs.readings import NOISE, continued, resting
@@ -121,7 +122,8 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     why["position"] += f"; {arm.said}" * bool(arm.said)
     robot = arm.of(logged_joints(position, families, raw, arm, asked))
     position = position.like(robot.joint_names)
-    time = next(iter(clocks(families, position.columns[0].label)), None)
+    time, beside = best_clock(clocks(families, position.columns[0].label), position.values)
+    raw = _stamps(time, rows)
     velocity, relation = _velocities(families, position, raw)
     known = "" if velocity is None else velocity.unit
     described = robot
@@ -134,6 +136,9 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
 
     q = _angles(position.columns, scale, robot, side, offset)
     time, word, rate = _clock(time, relation, unit, known, (q, robot), asked, why)
+    why["time"] += beside
+    if time is None and (called := [f.columns[0] for f in families if f.quantity == "time"]):
+        why["time"] = why["time"].replace("no column of time", why_none(called[0]))
     seconds = 1.0 / rate if time is None else si_factor(word, "time")
     t = _stamps(time, rows) * seconds
     speed = _velocity_unit(velocity, relation, scale / seconds, robot, why)

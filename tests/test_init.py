@@ -854,6 +854,20 @@ def test_why_a_column_that_is_called_time_is_not_used_is_said(here):
     assert "time cannot be the time, for it has the stamp of the row before in 50 % of the rows" in told
 
 
+@pytest.mark.parametrize("pattern", ["{}[{}]", "{}_{}", "/joint_states/{}.{}"])
+def test_columns_of_names_say_the_order_of_the_joints(here, pattern):
+    arm(here)
+    t, q, qd, tau = log(here)
+    names, order = ("j_one", "j_two", "j_three"), (2, 0, 1)
+    signals = {pattern.format("name", k): [names[j]] * len(t) for k, j in enumerate(order)}
+    for key, x in (("position", q), ("velocity", qd), ("effort", tau)):
+        signals |= {pattern.format(key, k): x[:, j] for k, j in enumerate(order)}
+    pd.DataFrame({"stamp": t} | signals).to_csv("run.csv", index=False)
+    told = " ".join(pipelines.init("arm.urdf", ["run.csv"]).told)
+    assert "the order of the joints is what its columns of names say: j_three, j_one, j_two" in told
+    np.testing.assert_allclose(read(here)[0].q, q)
+
+
 def test_positions_that_an_encoder_counts_are_asked_about(here):
     arm(here)
     t, q, _, tau = log(here)

@@ -27,6 +27,8 @@ WIDEST = 200
 #: An array and a column, as a Request has it.
 Wanted = tuple[str | None, Reference | None]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|null", re.IGNORECASE)
+#: The index at the end of a column's name, in brackets or behind a sign.
+_INDEX = re.compile(r"(?:\[|[._/])(\d+)\]?$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +111,30 @@ def _text_table(path: Path) -> RawTable:
     notes = [told] if told else []
     text, names, numbers, dates = _sniffed(lines, path)
     values = _read(path, [(None, k + 1) for k in numbers], text, [(None, k + 1) for k in dates], notes)
-    columns = []
+    columns, joints = [], _named_joints(lines, names, text)
+    notes += (
+        [f"the order of the joints is what its columns of names say: {', '.join(joints.values())}"] if joints else []
+    )
     for k, value in zip([*numbers, *dates], values, strict=True):
         name = names[k] if names else ""
         by_name = text.header and name and names.count(name) == 1
         unit = DATES if k in dates else ""
-        columns.append(Column(path, name if by_name else k + 1, None, name, value, unit))
+        label = _INDEX.sub(lambda at: f".{joints[at[1]]}" if at[1] in joints else at[0], name)
+        columns.append(Column(path, name if by_name else k + 1, None, label, value, unit))
     return RawTable(path, tuple(columns), text, "; ".join(notes))
+
+
+def _named_joints(lines: list[str], names: list[str], text: TextFormat) -> dict[str, str]:
+    """Return the joints that columns such as name[3] name, by their index, {} where those change or are alike."""
+    rows = [_split(line, text.delimiter) for line in lines[text.skip_lines + text.header :] if line.strip()]
+    found = {}
+    for k, name in enumerate(names):
+        if re.search(r"(?i)(?<![a-z])names?[\W_]*\d+\W*$", name) and (index := _INDEX.search(name)):
+            words = {row[k].strip() for row in rows if len(row) == len(names)}
+            if len(words) != 1 or _NUMBER.fullmatch(words.copy().pop()):
+                return {}
+            found[index[1]] = words.pop()
+    return found if len(set(found.values())) == len(found) else {}
 
 
 def _read(

@@ -54,3 +54,12 @@ def test_right_torques_stay_however_coarse(seed: int, step: float) -> None:
     off = tau.copy()
     off[: len(off) // 3] = 0.0
     assert not saturated(np.abs(off)).any()  # off is no end
+
+
+def test_what_is_cut_off_most_of_the_time_is_no_less_so_but_a_joint_that_rests_is_not() -> None:
+    tau = log(0).tau
+    cut = np.maximum(tau, np.quantile(tau, 0.7, axis=0))
+    assert saturated(cut).mean() == pytest.approx(0.7, abs=0.01)
+    resting = tau.copy()
+    resting[1000:] = tau.max(axis=0) + 0.1
+    assert not saturated(resting).any()

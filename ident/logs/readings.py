@@ -162,8 +162,9 @@ def interpolated(t: Array, x: Array) -> Array:
 
 #: So many rows one after the other stand at an end, so many in all, and so many times those at the value beside it.
 RUN, AT_END, TIMES = 5, 20, 10
-#: Where this share of all rows does, it is no end that is reached now and then.
-SELDOM = 0.5
+#: Where this share of all rows does, it is no end that is reached now and then; nor beyond half of them where it is
+#: reached fewer times than VISITS: a joint that holds one torque while it rests.
+SELDOM, VISITS = 0.9, 5
 
 
 def saturated(tau: Array) -> NDArray[np.bool_]:
@@ -180,7 +181,8 @@ def saturated(tau: Array) -> NDArray[np.bool_]:
                 continue
             near = int(np.sum(x == beside(x[~at])))
             edges = np.flatnonzero(np.diff(np.concatenate([[False], at, [False]])))
-            if rows > TIMES * near and np.diff(edges)[::2].max() >= RUN:
+            held = rows > len(x) / 2 and len(edges) < 2 * VISITS
+            if rows > TIMES * near and np.diff(edges)[::2].max() >= RUN and not held:
                 found[:, j] |= at
     return found
 

@@ -23,6 +23,7 @@ from ident.compare.doctor.doctor import DENSITIES
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import Hypothesis, Move, TorqueGain, Unexplained
 from ident.compare.doctor.search import Search
+from ident.compare.doctor.words import WITHOUT
 from ident.logs.motion import Motion
 from ident.model import Spring
 from ident.model.model import Model
@@ -49,7 +50,7 @@ _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
 _LACKS = 2.0
 #: Share of a joint's squared error that is left where a fault is worth the name.
 _HELPS = 0.99
-#: The same of a body that is left out, which has ten numbers of its own.
+#: The same of a body that is left out, which has ten numbers of its own, and of numbers as the logs ask for.
 _EXTRA = 0.5
 
 
@@ -86,7 +87,8 @@ class Found:
             case Unexplained(part="density", asked=(factor,)):
                 return abs(log(factor)) <= DENSITIES
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))
-        extra = self.fault.kind == "extra" and not self.fault.asserted  # ten numbers more always help some joint
+        free = isinstance(self.fault.move, Unexplained) and bool(self.fault.move.asked)  # as the logs ask for
+        extra = free or (self.fault.kind == "extra" and not self.fault.asserted)  # more numbers always help some joint
         worse = not self.fault.asserted and self.after.relative > (_HELPS if extra else 1.0) * self.before.relative
         return worse or bool(np.all(without > (_EXTRA if extra else _HELPS) * with_it))
 
@@ -229,6 +231,8 @@ def _lengths(robot: Robot) -> dict[str, Robot]:
 
 def _mend(fault: Fault, table: Table, robot: Robot) -> str:
     """Return what to change, and where."""
+    if fault.what == WITHOUT:
+        return table.described.gravity(np.zeros(3))
     if fault.kind == "gravity":
         axis = fault.what.split()[3]  # such as "-z"
         size = float(np.linalg.norm(robot.gravity)) * (-1.0 if axis[0] == "-" else 1.0)

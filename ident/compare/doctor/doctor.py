@@ -32,7 +32,7 @@ from ident.compare.doctor.hypotheses import (
 )
 from ident.compare.doctor.mistakes import Setting, inertials_of
 from ident.compare.doctor.search import MARGIN, Option, Search, alike
-from ident.compare.doctor.words import described
+from ident.compare.doctor.words import NO_GRAVITY, described
 from ident.errors import ModelError, RobotError
 from ident.logs.motion import Motion
 from ident.model.model import Model
@@ -86,6 +86,9 @@ def searching(
                     name = f"gravity {'+-'[sign < 0]}{'xyz'[axis]}"
                     others[name] = robot.with_gravity(gravity)
                     views.append(OtherView(name, "gravity"))
+        if size:
+            others[NO_GRAVITY] = robot.with_gravity(np.zeros(3))
+            views.append(OtherView(NO_GRAVITY, "gravity"))
         for name, other in (geometries or {}).items():
             others[name] = other.with_gravity(robot.gravity)
             views.append(OtherView(name, "geometry"))

@@ -175,7 +175,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         search = table_search(loaded.model, regression, known, moved, tolerance=wishes.tolerance)
         diagnosis = doctor(search)
         tell("looking for mistakes", 1, 1)
-        more = {f.where: f.evidence for f in diagnosis.faults if f.kind == "spring" and f.asserted}
+        more = {f.where: f.evidence for f in diagnosis.faults if f.kind == "elastic" and f.asserted}
         if not more or experiment.own_model:
             break
         springs |= more

@@ -43,7 +43,7 @@ _EXACT = 0.015
 _ROUNDS = 4
 #: Units of length that a robot file may be in where another is declared.
 _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
-_ELSEWHERE = ("gravity", "geometry", "spring")
+_ELSEWHERE = ("gravity", "geometry", "elastic")
 #: Standard deviations of gains, of zeros [rad] and of densities of links, and gains [log] that any robot has.
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
 #: A gain so large may stand for a torque that lacks gravity.
@@ -241,7 +241,7 @@ def _mend(fault: Fault, table: Table, robot: Robot) -> str:
         return f"add {fault.what.split()[-2]} degrees to {table.described.offset}"
     if fault.kind == "geometry":
         return "describe the robot so"
-    if fault.kind == "spring":
+    if fault.kind == "elastic":
         return f"add it: {below('model', *lines((Spring((fault.where,)),)))}"
     if fault.kind == "extra":
         return "measure the link with all that is fixed to it, and export its report again"

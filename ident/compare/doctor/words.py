@@ -6,6 +6,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.doctor.hypotheses import (
+    NO_GRAVITY,
     ExtraBody,
     Hypothesis,
     InLinks,
@@ -19,8 +20,7 @@ from ident.compare.doctor.search import Search
 from ident.robot.robot import Robot
 from ident.spatial.inertia import to_com
 
-#: The view of a log whose torques have no part of gravity, and what is said of it.
-NO_GRAVITY = "gravity none"
+#: What is said of a log whose torques have no part of gravity.
 WITHOUT = "torques are without gravity, as after a drive that takes it out"
 _PART_WORDS = {
     "mass": "mass is off, the other numbers are right (overridden?)",

@@ -868,7 +868,7 @@ def test_export(made, estimate, tmp_path):
         "export", "urdf", estimate, "--unvalidated", "-o", tmp_path / "arm.urdf", "--robot", made / "robot.toml"
     )
     assert said.exit_code == 0, said.output
-    assert "note: A URDF has no place for shoulder.drive_inertia" in said.stderr
+    assert "note: Not in this file, the controller has to add it: shoulder.drive_inertia" in said.stderr
     again = call(
         "export", "urdf", estimate, "--unvalidated", "-o", tmp_path / "more.urdf", "--robot", tmp_path / "arm.urdf"
     )

@@ -37,13 +37,13 @@ def write_mjcf(item: Identified) -> Written:
     InfeasibleError for a link without mass or inertia, which MuJoCo does not load.
     """
     robot = item.geometry(TARGET)
-    notes = item.left_out(*PLACES.values())
+    head, notes = item.about(*PLACES.values())
     if item.source is not None and not np.array_equal(robot.gravity, GRAVITY):
         notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
     if item.source is None:
         robot, called = beside_world(robot, TARGET)
         notes += called
-    comment = xml_comment((*item.head, *CONVENTIONS, *notes))
+    comment = xml_comment((*head, *CONVENTIONS, *notes))
     inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.inertials, robot.links, strict=True)]
     if item.source is not None:
         return Written(edited(item.source, item, robot, comment), notes)

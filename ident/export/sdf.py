@@ -43,11 +43,11 @@ def write_sdf(item: Identified) -> Written:
     In a new file a link's frame has the link's axes and its origin on the joint's line; what was fixed to a link is a
     frame, its mass part of the link's. SDF has no drive inertia: a note says so. Raises ModelError without a robot.
     """
-    robot, notes = item.geometry(TARGET), item.left_out(DAMPING, FRICTION)
+    robot, (head, notes) = item.geometry(TARGET), item.about(DAMPING, FRICTION)
     if item.source is None:
         robot, called = beside_world(robot, TARGET)
         notes += called
-    comment = xml_comment((*item.head, *CONVENTIONS, *notes))
+    comment = xml_comment((*head, *CONVENTIONS, *notes))
     if item.source is not None:
         return Written(edited(item.source, item, robot, comment), notes)
     text = filled(

@@ -764,7 +764,7 @@ def test_export_says_which_option_gives_the_robot(estimate):
     assert (said.exit_code, said.stdout) == (2, "")
     assert "--robot" in said.stderr
     said = call("export", "c", ROOT)
-    assert "Give a folder with an estimate.json" in said.stderr
+    assert "Make one with `ident run`, and give the folder" in said.stderr
 
 
 def test_check_sends_a_folder_of_reports_to_the_command_that_reads_them():

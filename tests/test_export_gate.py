@@ -238,6 +238,9 @@ def test_the_command(call, tmp_path):
     assert "never validated" in said.output
     assert not (tmp_path / "no").exists()
     assert call("csv", tmp_path / "raw.json", "-o", tmp_path / "raw.csv", "--unvalidated").exit_code == 0
+    said = call("csv,rtb-python", tmp_path / "e.json", "--robot", robot, "-o", tmp_path / "no/")
+    assert "rtb-python: the frame of joint" in said.output  # of several, the one that fails
+    assert not (tmp_path / "no").exists()
 
 
 def test_the_list_has_a_line_for_each(call):

@@ -13,7 +13,7 @@ from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate, require_same, rounded, undetermined_told
 from ident.export.digits import deserved, told
 from ident.export.gate import admitted, fingerprint
-from ident.model import DriveInertia, Viscous
+from ident.model import DriveInertia, Spring, Viscous
 from ident.model.coupled_drive import coupled_motors
 from ident.model.standard import COULOMB
 from ident.model.term import Kind
@@ -59,7 +59,7 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
 
 
 #: The places that simulators have for joint terms.
-ARMATURE, DAMPING, FRICTION = DriveInertia.kind, Viscous.kind, COULOMB
+ARMATURE, DAMPING, FRICTION, SPRING = DriveInertia.kind, Viscous.kind, COULOMB, Spring.kind
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,18 @@ class Identified:
             )
         return self.robot
 
+    @property
+    def rests(self) -> Mapping[str, float]:
+        """Where springs are slack [rad; m] by joint, as far as known; none where a file counts from other zeros."""
+        other = self.source is not None and any(u.kind == "zero" for u in applied(self.estimate.calibration)[0])
+        own = {joint: self.estimate.shapes.get(f"{joint}.{SPRING.name}", {}) for joint in self.estimate.joints}
+        return {joint: shape["rest"] for joint, shape in own.items() if "rest" in shape and not other}
+
     def per_joint(self, kind: Kind) -> Mapping[str, float]:
         """Return the joints' own parameters of one kind by joint; coupled motors have none.
 
-        Those of which nothing is known, neither by the logs nor by the prior, are left out. Raises ModelError for a
+        Those of which nothing is known, neither by the logs nor by the prior, are left out, and springs whose rest is
+        not known. Raises ModelError for a
         negative drive inertia or friction, which no simulator takes.
         """
         coupled = set() if self.robot is None else coupled_motors(self.robot)
@@ -132,6 +140,7 @@ class Identified:
             joint: self.terms[f"{joint}.{kind.name}"]
             for joint in self.estimate.joints
             if f"{joint}.{kind.name}" in self.terms.keys() - set(self.unknown) and joint not in coupled
+            if kind != SPRING or joint in self.rests
         }
         for joint, value in found.items():
             if value < 0 and plain()[kind.name].nonnegative:

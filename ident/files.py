@@ -16,6 +16,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -262,6 +263,16 @@ def installed(package: str) -> str:
         except PackageNotFoundError:
             continue
     return "n/a"
+
+
+def dated(date: str | None) -> str:
+    """Return the date in a file's head, today's for None, none for "". Raises InputError for what is no ISO date."""
+    if date == "":
+        return date
+    try:
+        return (datetime.now(UTC) if date is None else datetime.strptime(date, "%Y-%m-%d")).strftime("%Y-%m-%d")
+    except ValueError:
+        raise InputError(f"'{date}' is no date", key="--date", fix="Write it as 2025-03-01") from None
 
 
 def hashes(*files: Path | None) -> dict[str, str]:

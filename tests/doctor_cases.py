@@ -168,7 +168,7 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
 
 
 #: What is planted; single numbers are in `experiments/benchmarks/mistakes.py`.
-KINDS = tuple(k for k in PRIOR if k not in ("unexplained", "override", "spring", SINGLE))
+KINDS = tuple(k for k in PRIOR if k not in ("unexplained", "override", "elastic", SINGLE))
 #: Alternatives that are looked at, the best of an exact table first.
 _LOOKED_AT = 60
 

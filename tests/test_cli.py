@@ -764,7 +764,7 @@ def test_export_says_which_option_gives_the_robot(estimate):
     assert (said.exit_code, said.stdout) == (2, "")
     assert "--robot" in said.stderr
     said = call("export", "c", ROOT)
-    assert "Give a folder with an estimate.json" in said.stderr
+    assert "Make one with `ident run`, and give the folder" in said.stderr
 
 
 def test_check_sends_a_folder_of_reports_to_the_command_that_reads_them():
@@ -868,7 +868,7 @@ def test_export(made, estimate, tmp_path):
         "export", "urdf", estimate, "--unvalidated", "-o", tmp_path / "arm.urdf", "--robot", made / "robot.toml"
     )
     assert said.exit_code == 0, said.output
-    assert "note: A URDF has no place for shoulder.drive_inertia" in said.stderr
+    assert "note: Not in this file, the controller has to add it: shoulder.drive_inertia" in said.stderr
     again = call(
         "export", "urdf", estimate, "--unvalidated", "-o", tmp_path / "more.urdf", "--robot", tmp_path / "arm.urdf"
     )

@@ -104,7 +104,7 @@ def test_prior_odds_of_all_mistakes_sum_to_one_at_most():
     moves += [Unexplained((i,), t, part) for t in UNEXPLAINED for i in range(n) for part in PARTS if part != "all"]
     moves += [ExtraBody(i, mass, reach) for mass, reach in EXTRA for i in range(n)]
     total = sum(np.exp(space.log_prior(m)) for m in moves)
-    assert total == pytest.approx(1.0 - PRIOR["gravity"] - PRIOR["geometry"] - PRIOR["spring"], abs=1e-9)
+    assert total == pytest.approx(1.0 - PRIOR["gravity"] - PRIOR["geometry"] - PRIOR["elastic"], abs=1e-9)
     assert sum(PRIOR.values()) == pytest.approx(1.0)
 
 

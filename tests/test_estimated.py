@@ -127,6 +127,50 @@ def test_an_estimate_finds_its_experiment_and_its_robot(ran, tmp_path, monkeypat
             pipelines.report("estimate.json", None, tmp_path / "changed.html")
 
 
+def test_nothing_is_written_over_what_it_is_made_from(ran, tmp_path, monkeypatch):
+    folder, _ = ran
+    place = tmp_path / "two"
+    copytree(folder, place)
+    monkeypatch.chdir(place)
+    kept = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    for name in ("robot.toml", "cad.csv", "dataset.toml", "experiment.toml", "circle.csv", "steps.csv"):
+        with pytest.raises(InputError, match=rf"^{name}: is one of the files that this is made from"):
+            pipelines.export(["urdf"], "results/two", name)
+    with pytest.raises(InputError, match=r"^estimate\.json: is one of the files"):
+        pipelines.export(["json"], "results/two", "results/two/estimate.json")
+    for write in (pipelines.cad_refine, pipelines.cad_doctor):
+        with pytest.raises(InputError, match=r"^cad\.csv: is one of the files"):
+            write(".", out="cad.csv")
+    with pytest.raises(InputError, match=r"^cad\.csv: is one of the files"):
+        pipelines.cad_read("cad.csv", "cad.csv")
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(kept[place / "circle.csv"])
+    with pytest.raises(InputError, match=r"^copy\.csv: is one of the files"):  # by its content, wherever it lies
+        pipelines.export(["csv"], "results/two", copy)
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == kept
+    for _ in range(2):  # an earlier export is written over
+        (done,) = pipelines.export(["urdf"], "results/two")
+    robot = place / "named.urdf"
+    done.path.rename(robot)
+    with pytest.raises(InputError, match=r"^named\.urdf: is one of the files"):
+        pipelines.export(["urdf"], "results/two", robot, ExportWishes(robot))
+    (place / "only").mkdir()
+    (place / "only" / "robot.urdf").write_bytes(robot.read_bytes())
+    text = (place / "experiment.toml").read_text().replace('robot = "robot.toml"', 'robot = "only/robot.urdf"')
+    (place / "experiment.toml").write_text(text)
+    with pytest.raises(InputError, match=r"^robot\.urdf: is one of the files"):
+        pipelines.run(place, place / "only")
+
+
+def test_dates_are_dates_and_a_folder_without_an_estimate_says_what_to_run(ran, tmp_path):
+    where = ran[0] / "results" / "two"
+    with pytest.raises(InputError, match=r"--date: 'yesterday' is no date\. Write it as 2025-03-01"):
+        pipelines.export(["c"], where, tmp_path / "o/", ExportWishes(date="yesterday"))
+    with pytest.raises(InputError, match=rf"no estimate in the folder '{tmp_path}'\. Make one with `ident run`"):
+        pipelines.export(["c"], tmp_path, tmp_path / "o/")
+    assert not (tmp_path / "o").exists()
+
+
 def test_a_named_cause_stands_alone(ran, tmp_path):
     """Residuals and filters that follow from a mistake are no advice: what is to be mended is."""
     folder, _ = ran

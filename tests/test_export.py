@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import jsonschema
 import numpy as np
 import pinocchio
 import pytest
+import scipy.io
+import yaml
 from export_readers import estimate_of
 from identified import URDF, case
 from oracles import random_bodies
@@ -22,9 +25,11 @@ from ident.export import export_to, formats
 from ident.export.digits import deserved_base
 from ident.export.identified import exportable
 from ident.export.urdf import new_urdf
-from ident.model import LoadFriction, Model, SmoothCoulomb, Spring, Stribeck, Thermal, Viscous, torque
+from ident.model import LoadFriction, Model, Offset, SmoothCoulomb, Spring, Stribeck, Thermal, Viscous, torque
+from ident.model.balancer import Balancer
+from ident.model.curve import Curve
 from ident.model.term import numbers
-from ident.model.terms import TERMS, units_of
+from ident.model.terms import TERMS, restored, units_of
 from ident.robot import DHJoint, Joint, Limits, MDHJoint, Robot, from_dh, from_mdh
 from ident.robot.urdf import parse_urdf, read_joint_dynamics, read_urdf
 from ident.spatial.inertia import Pose, roll_pitch_yaw, rpy
@@ -79,7 +84,7 @@ def test_the_source_urdf_gets_the_identified_numbers_and_predicts_the_same_torqu
     found = pinocchio_torque(done.path, c.robot, q, qd, qdd) + damping * qd + coulomb * np.sign(qd)
     expected = torque(c.model, theta, q, qd, qdd)
     assert np.allclose(found + rest[:, 0] * qdd + rest[:, 1], expected, rtol=1e-10, atol=1e-10)
-    assert "turn.drive_inertia, lift.drive_inertia" in done.notes[0]
+    assert "add it: turn.drive_inertia " in done.notes[0]
     assert "turn.viscous" not in done.notes[0]
 
 
@@ -221,6 +226,71 @@ def test_json_gives_the_numbers_of_every_law_with_units(tmp_path):
     assert told[f"{turns}.viscous"]["shape"] == {}
     assert told[f"{slides}.load_friction"]["shape"]["1 hx"]["unit"] == "kg m"
     assert told[f"{turns}.thermal_viscous"]["shape"]["reference"]["unit"] == "degC"
+
+
+def told_terms(head: str, names: list[str]) -> list:
+    """Return the joint terms of parameters with the numbers that a file's head tells beside them."""
+    told = {}
+    for line in head.splitlines():
+        for those, own in re.findall(r"((?:[\w]+\.\w+, )*[\w]+\.\w+) \(([^()]*)\)(?=[;:,])", line):
+            numbers = {k: float(x) for k, x in (n.rsplit(" ", 1) for n in own.split(", "))}
+            told |= dict.fromkeys(those.split(", "), numbers)
+    split = ((name, *name.rpartition(".")[::2]) for name in names)
+    return [restored(kind, told.get(name, {}), (joint,)) for name, joint, kind in split]
+
+
+@pytest.mark.parametrize("form", ["csv", "mat", "ros2"])
+def test_a_file_of_parameters_says_all_that_its_joint_terms_need(tmp_path, form):
+    """A spring's rest, a balancer's arms, widths and speeds are in the head, and the bodies of load friction."""
+    rng = np.random.default_rng(4)
+    robot = replace(case().robot, inertials=None)
+    first, second = [j.name for j in robot.joints if not j.slides]
+    terms = (Viscous(), SmoothCoulomb(0.02), Offset(), Spring((first,), rest=0.4), Spring((second,), rest=-0.1234567))
+    if form != "ros2":
+        loaded = LoadFriction.of(random_bodies(rng, robot.n).round(6), SmoothCoulomb(0.02, (first,)))
+        terms += (Stribeck(0.15, exponent=1.0), loaded, Balancer(0.3, 0.6, 0.15, 0.5, (second,)))
+        terms += tuple(Curve(-2.0, 2.0, 3.0, k, (first,)) for k in (1.0, 2.0))
+    model = Model(robot, terms)
+    theta = np.concatenate([random_bodies(rng, robot.n).ravel(), rng.uniform(1, 2, len(model.names) - 10 * robot.n)])
+    estimate = replace(estimate_of(robot, model, theta), shapes=model.shapes)
+    theta = exportable(estimate, robot)
+    path = export_to(form, estimate, tmp_path / f"p.{form}", robot=robot).path
+    if form == "mat":
+        read = scipy.io.loadmat(path, simplify_cells=True)
+        head, every = read["about"], dict(zip(read["names"], read["theta"].tolist(), strict=True))
+    elif form == "csv":
+        head = "\n".join(line for line in path.read_text().splitlines() if line.startswith("#"))
+        lines = [line.split(",") for line in path.read_text().splitlines() if not line.startswith("#")]
+        every = {name: float(value) for name, value, *_ in lines[1:]}
+    else:
+        head, read = path.read_text(), yaml.safe_load(path.read_text())["/**"]["ros__parameters"]["identified"]
+        every = dict(zip(model.names, theta[: 10 * robot.n].tolist(), strict=False))
+        every |= {f"{j}.{kind}": x for j, own in read["joints"].items() for kind, x in own.items()}
+    values = list(every.values())
+    found = Model(robot, tuple(told_terms(head, list(every)[10 * robot.n :])))
+    q, qd, qdd = states(rng, robot.n)
+    np.testing.assert_allclose(
+        torque(found, values, q, qd, qdd), torque(model, theta, q, qd, qdd), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_a_file_without_a_term_says_that_the_validation_had_it_and_its_law_once(tmp_path):
+    rng = np.random.default_rng(4)
+    robot = replace(case().robot, inertials=None)
+    first = (robot.joint_names[0],)
+    curve = tuple(Curve(-2.0, 2.0, 3.0, k, first) for k in (1.0, 2.0))
+    loaded = LoadFriction.of(random_bodies(rng, robot.n), SmoothCoulomb(0.02, first))
+    model = Model(robot, (Viscous(), loaded, *curve))
+    theta = np.concatenate([random_bodies(rng, robot.n).ravel(), [0.2, 0.3, 0.4, 0.25, 1.5, 2.5]])
+    estimate = replace(estimate_of(robot, model, theta), shapes=model.shapes)
+    for form, words in (("csv", ""), ("c", "load friction, which is"), ("urdf", "load friction and curve of the pos")):
+        done = export_to(form, estimate, tmp_path / "out", robot=robot)
+        said = f", with {words}" if words else "."
+        assert f"Validation passed: in a test{said}" in done.path.read_text()
+    assert done.notes[0].startswith(
+        f"Not in this file, the controller has to add it: {first[0]}.load_friction 0.2, {first[0]}.curve1 1.5, "
+    )
+    assert done.notes[0].count("B-spline") == 1
 
 
 def test_the_numbers_of_every_law_have_units():

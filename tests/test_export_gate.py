@@ -194,9 +194,8 @@ def test_coupled_motors_are_not_taken_for_joints(tmp_path):
     e = estimate_of(robot, model, np.array([*body, *body, 0.5, 0.1, 0.2, 0.3]))
     item = identified(e, robot=robot)
     assert item.per_joint(Viscous.kind) == {"a": 0.5}
-    assert (
-        "m.drive_inertia, m.viscous, m.coulomb" in item.left_out(*(x.kind for x in (DriveInertia, Viscous, Coulomb)))[0]
-    )
+    note = item.about(*(x.kind for x in (DriveInertia, Viscous, Coulomb)))[1][0]
+    assert "m.drive_inertia 0.1, m.viscous 0.2, m.coulomb 0.3" in note
 
 
 def test_unknown_targets_name_the_nearest(tmp_path):
@@ -239,6 +238,9 @@ def test_the_command(call, tmp_path):
     assert "never validated" in said.output
     assert not (tmp_path / "no").exists()
     assert call("csv", tmp_path / "raw.json", "-o", tmp_path / "raw.csv", "--unvalidated").exit_code == 0
+    said = call("csv,rtb-python", tmp_path / "e.json", "--robot", robot, "-o", tmp_path / "no/")
+    assert "rtb-python: the frame of joint" in said.output  # of several, the one that fails
+    assert not (tmp_path / "no").exists()
 
 
 def test_the_list_has_a_line_for_each(call):

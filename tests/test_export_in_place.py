@@ -17,7 +17,7 @@ from ident.errors import IdentError, InfeasibleError, InputError, ModelError, Ro
 from ident.export.formats import export_to
 from ident.export.identified import exportable
 from ident.export.paths import with_paths
-from ident.model import Coulomb, DriveInertia, Model, Viscous
+from ident.model import Coulomb, DriveInertia, Model, Spring, Viscous, torque
 from ident.robot import FixedBody, Joint, Robot, read_robot
 from ident.robot.mjcf import Mjcf
 from ident.robot.unknown import Calibrated, zeros
@@ -183,6 +183,39 @@ def test_files_say_which_positions_they_take_where_a_zero_was_calibrated(tmp_pat
     text = export_to("urdf", estimate, tmp_path / "out.urdf", robot=robot).path.read_text()
     assert f"{zero.name} 0.2 rad. The geometry here has it" in text
     assert "Calibrated" not in export_to("csv", made(robot, rng), tmp_path / "out.csv").path.read_text()
+
+
+@pytest.mark.parametrize("angle", ["", "degree", "radian"])
+def test_springs_are_in_the_file_with_their_rest(tmp_path, angle):
+    """MuJoCo's torque grows by stiffness * (q - rest), in a new file and in one that is edited."""
+    rng = np.random.default_rng(1)  # turns, turns, slides
+    robot = replace(random_tree(rng, 3), inertials=None)
+    terms = (Spring(("joint1",), rest=0.4), Spring(("joint3",), rest=-0.2))
+    model = Model(robot, terms)
+    bodies = random_bodies(rng, 3)
+    estimate = replace(estimate_of(robot, model, np.r_[bodies.ravel(), 30.0, -2.0]), shapes=model.shapes)
+    source = tmp_path / "in.xml"
+    text = mjcf(robot, bodies).replace(
+        '<compiler angle="radian"', f'<compiler angle="{angle}"' if angle else "<compiler"
+    )
+    source.write_text(text)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 5, 3))
+    theta = exportable(estimate, robot)
+    expected = torque(model, theta, q, qd, qdd)
+    for given in (None, source):
+        done = export_to("mjcf", estimate, tmp_path / "out.xml", robot=robot, source=given)
+        assert not any("stiffness" in note for note in done.notes)
+        found, _ = mujoco_torque(done.path.read_text(), robot.joint_names, q, qd, qdd)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    sdf = export_to("sdf", estimate, tmp_path / "out.sdf", robot=robot).path
+    for path in (sdf, export_to("sdf", estimate, tmp_path / "again.sdf", robot=robot, source=sdf).path):
+        first = parse_xml(path.read_bytes(), file="x").all("model")[0].all("joint")[0].all("axis")[0].all("dynamics")[0]
+        told = {e.tag: float(path.read_bytes()[e.start : e.end].split(b">")[1].split(b"<")[0]) for e in first.children}
+        assert told == {"spring_stiffness": theta[-2], "spring_reference": 0.4}
+    shifted = [Calibrated(x, 0.1, 0.01, "", True) for x in zeros(robot)[:1]]
+    kept = replace(estimate, calibration=tuple(shifted))  # the file counts positions from other zeros then
+    note, *_ = export_to("mjcf", kept, tmp_path / "out.xml", robot=robot, source=source).notes
+    assert "add it: joint1.stiffness 30" in note
 
 
 def test_frames_that_differ_from_the_robots(tmp_path):

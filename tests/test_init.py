@@ -15,6 +15,7 @@ from oracles import mjcf
 
 import ident
 from ident import pipelines
+from ident.cad import Cad, Convention, write_cad
 from ident.cli.experiments import _asked as at_a_terminal
 from ident.cli.main import main
 from ident.compare.columns import evidence
@@ -909,6 +910,19 @@ def test_long_gaps_end_a_stretch_and_a_torque_of_zero_is_no_reason_to_fail(here)
         pipelines.init("arm.urdf", ["log.csv"])
     pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", 0 * tau)}).to_csv("log.csv", index=False)
     assert "gain" in keys(pipelines.init("arm.urdf", ["log.csv"]))
+
+
+def test_a_cad_table_that_no_robot_has_says_nothing_of_torques(here):
+    """In g where kg is declared, it made kN m of torques, and a right verdict of bodies a thousand times too heavy."""
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    bodies = read_urdf(here / "arm.urdf")
+    kilogram = Convention("kg", "mm", "kg mm^2", "center_of_mass", "tensor")
+    write_cad(Cad(bodies.links, 1000 * bodies.inertials), kilogram, here / "cad.csv")
+    found = pipelines.init("arm.urdf", ["log.csv", "cad.csv"])
+    assert any(told.startswith("PROBLEM: cad.csv: link") and "no material is so dense" in told for told in found.told)
+    assert read(here)[2].recordings[0].torque.unit == "N m"
 
 
 def test_rows_with_a_missing_number_here_and_there_are_left_out_as_if_they_had_been_lost(here):

@@ -277,7 +277,7 @@ ELSEWHERE = {
     ("offset", "robot/"), ("offset", "geometry/"), ("offset", "logs/manifest.py"), ("offset", "export/robotics"),
     ("offset", "pipelines/init.py"), ("offset", "pipelines/logged_joints.py"),
     ("offset", "compare/residuals.py"), ("spring", "compare/residuals.py"),
-    ("drive_inertia", "pipelines/excitation.py"),
+    ("drive_inertia", "pipelines/excitation.py"), ("stiffness", "export/mjcf.py"),
 }  # fmt: skip
 
 

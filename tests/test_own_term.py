@@ -167,7 +167,7 @@ def test_without_a_symbol_the_file_says_what_it_lacks(fitted, tmp_path, monkeypa
     estimate, model = fitted
     monkeypatch.delattr(Breakaway, "symbol")
     (note,) = export_to("c", estimate, tmp_path / "arm.h", robot=model.robot, unvalidated=True).notes
-    assert note.startswith("Not in this file, the controller has to add it: shoulder.breakaway, elbow.breakaway")
+    assert note.startswith("Not in this file, the controller has to add it: shoulder.breakaway 0.8")
 
 
 def test_slopes_are_found_where_none_are_given(registered, folder):

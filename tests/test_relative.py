@@ -73,7 +73,7 @@ def test_the_fit_tells_it_from_friction_of_each_joint_and_the_file_keeps_it(fitt
     forms = (("c", "h"), ("python", "py"), ("cpp", "hpp"), ("casadi", "casadi.py"), ("matlab", "m"), ("json", "json"))
     done = [export_to(f, estimate, tmp_path / f"arm.{e}", robot=model.robot, unvalidated=True) for f, e in forms]
     assert all(one.notes == () for one in done)
-    assert "joint1:joint2.relative_coulomb -0.5 0.05" in done[0].path.read_text()
+    assert "joint1:joint2.relative_coulomb (ratio -0.5, tanh 0.05)" in done[0].path.read_text()
     told = {x["name"]: x for x in json.loads(done[-1].path.read_text())["joint_terms"]}
     assert told["joint1:joint2.relative_viscous"]["meaning"].startswith("torque = value * v on the first joint")
     library, python = c_library(done[0].path), module(done[1].path)

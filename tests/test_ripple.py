@@ -87,11 +87,11 @@ def test_files_have_it(fitted, tmp_path):
     forms = (("c", "h"), ("python", "py"), ("cpp", "hpp"), ("casadi", "casadi.py"), ("matlab", "m"), ("json", "json"))
     done = [export_to(f, estimate, tmp_path / f"arm.{e}", robot=model.robot, unvalidated=True) for f, e in forms]
     assert all(one.notes == () for one in done)
-    assert "Waves per turn of ripple: joint2.ripple_sine3 3, " in done[0].path.read_text()
+    assert "joint2.ripple_sine3 (per_turn 3)" in done[0].path.read_text()
     told = {x["name"]: x for x in json.loads(done[-1].path.read_text())["joint_terms"]}
     assert told["joint2.ripple_cosine256_857"]["meaning"] == "torque = value * cos(waves per turn * q)"
     note, *_ = export_to("mjcf", estimate, tmp_path / "arm.xml", robot=model.robot, unvalidated=True).notes
-    assert "ripple_sine3: torque = value * sin(waves per turn * q)" in note
+    assert "ripple_sine: torque = value * sin(waves per turn * q)" in note
     library, python = c_library(done[0].path), module(done[1].path)
     for state in np.random.default_rng(1).normal(0, 0.5, (20, 3, 2)):
         found = np.empty(2)

@@ -27,6 +27,8 @@ HELD = 2.0
 #: A standing joint's torques are none where their squares are so small a part of what is missed there, thinning having
 #: smeared those of the motion before and after, and so little is missed where it moves.
 NONE, FOLLOWED = 0.25, 0.15
+#: It stands in more than this share of the rows, or only turns round.
+STANDS = 0.05
 #: A slow way there and back [rad; m], in so many rows each.
 WAY, STEPS = 0.1, 201
 
@@ -257,7 +259,7 @@ def _standing(every: Array, moving: Array, most: Array) -> tuple[NDArray[np.bool
     """
     still, moves = every - moving, moving[2] > 0
     within, followed = still[0] <= still[2] * most**2, moving[0] < FOLLOWED**2 * moving[1]
-    braked = moves & ~within & followed & (still[1] < NONE * still[0])
+    braked = moves & ~within & followed & (still[1] < NONE * still[0]) & (still[2] > STANDS * every[2])
     return moves & (within | braked), braked
 
 

@@ -63,7 +63,8 @@ def load_estimate(path: str | Path) -> Estimate:
     """
     path = estimate_file(path)
     if path.is_dir():
-        raise InputError("cannot be read: Is a directory", file=path, fix="Give a folder with an estimate.json")
+        problem = f"there is no estimate in the folder '{path}'"
+        raise InputError(problem, fix="Make one with `ident run`, and give the folder that it writes: results/NAME")
     return _estimate(FORMAT.read(path), path)
 
 

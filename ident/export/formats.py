@@ -11,7 +11,17 @@ from ident.estimate.estimate import Estimate
 from ident.export.code.c import write_c_header, write_cpp_header
 from ident.export.code.matlab import function_name, write_matlab_function
 from ident.export.code.python import write_casadi, write_jax, write_python_module
-from ident.export.identified import ARMATURE, DAMPING, FRICTION, Exported, Identified, Source, Written, identified
+from ident.export.identified import (
+    ARMATURE,
+    DAMPING,
+    FRICTION,
+    SPRING,
+    Exported,
+    Identified,
+    Source,
+    Written,
+    identified,
+)
 from ident.export.mjcf import write_mjcf
 from ident.export.parameters import (
     write_base_csv,
@@ -28,7 +38,7 @@ from ident.export.sdf import write_sdf
 from ident.export.text import Script
 from ident.export.urdf import write_identified_urdf
 from ident.files import file_word, write_whole
-from ident.model import Offset, Spring
+from ident.model import Offset
 from ident.robot.robot import Robot
 from ident.robot.xml import read_bytes
 from ident.symbolic.newton_euler import identifier
@@ -70,9 +80,9 @@ _PINOCCHIO = Script("pinocchio.py.j2", "a Pinocchio script", _MOTOR, "on line")
 _SPATIAL = Script("spatial_v2.m.j2", "a spatial_v2 script", frame="along z")
 _KDL = Script("kdl.hpp.j2", "a KDL header", _MOTOR[:2])
 _SIMSCAPE = Script("simscape.m.j2", places=_MOTOR)
-_ROS2 = Script("ros2.yaml.j2", places=(*_MOTOR, Offset.kind, Spring.kind))
-_MJCF = "MuJoCo: inertials, armature, damping, friction; edits the given file"
-_SDF = "SDFormat (Gazebo): inertials, damping, friction; edits the given file"
+_ROS2 = Script("ros2.yaml.j2", places=(*_MOTOR, Offset.kind, SPRING))
+_MJCF = "MuJoCo: inertials, armature, damping, friction, springs; edits the given file"
+_SDF = "SDFormat (Gazebo): inertials, damping, friction, springs; edits the given file"
 
 FORMATS = (
     Format("json", ".json", "all parameters with conventions, error bars and provenance", write_json),
@@ -80,22 +90,8 @@ FORMATS = (
     Format("csv-base", ".csv", "base parameters with combinations and standard errors", write_base_csv),
     Format("mat", ".mat", "parameters, base parameters and covariance for MATLAB and scipy", write_mat, tail=""),
     Format("urdf", ".urdf", "URDF: inertials, damping, friction; edits the given file", write_identified_urdf, True),
-    Format(
-        "mjcf",
-        ".xml",
-        "MuJoCo: inertials, armature, damping, friction; edits the given file",
-        write_mjcf,
-        True,
-        keeps=True,
-    ),
-    Format(
-        "sdf",
-        ".sdf",
-        "SDFormat (Gazebo): inertials, damping, friction; edits the given file",
-        write_sdf,
-        True,
-        keeps=True,
-    ),
+    Format("mjcf", ".xml", _MJCF, write_mjcf, True, keeps=True),
+    Format("sdf", ".sdf", _SDF, write_sdf, True, keeps=True),
     Format("pinocchio", ".py", "Python script: dynamic-parameter vectors, build_model(), apply_to()", _PINOCCHIO),
     Format("spatial-v2", ".m", "MATLAB script: Featherstone's spatial_v2 model", _SPATIAL),
     Format("kdl", ".hpp", "C++ header: Orocos KDL tree", _KDL),

@@ -13,11 +13,11 @@ from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate, require_same, rounded, undetermined_told
 from ident.export.digits import deserved, told
 from ident.export.gate import admitted, fingerprint
-from ident.model import DriveInertia, Viscous
+from ident.model import DriveInertia, Spring, Viscous
 from ident.model.coupled_drive import coupled_motors
 from ident.model.standard import COULOMB
 from ident.model.term import Kind
-from ident.model.terms import kind_of, plain
+from ident.model.terms import kind_of, law_of, plain
 from ident.robot.robot import Robot
 from ident.robot.unknown import applied
 from ident.spatial.inertia import Pose, consistency, transformed
@@ -59,7 +59,7 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
 
 
 #: The places that simulators have for joint terms.
-ARMATURE, DAMPING, FRICTION = DriveInertia.kind, Viscous.kind, COULOMB
+ARMATURE, DAMPING, FRICTION, SPRING = DriveInertia.kind, Viscous.kind, COULOMB, Spring.kind
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,18 @@ class Identified:
             )
         return self.robot
 
+    @property
+    def rests(self) -> Mapping[str, float]:
+        """Where springs are slack [rad; m] by joint, as far as known; none where a file counts from other zeros."""
+        other = self.source is not None and any(u.kind == "zero" for u in applied(self.estimate.calibration)[0])
+        own = {joint: self.estimate.shapes.get(f"{joint}.{SPRING.name}", {}) for joint in self.estimate.joints}
+        return {joint: shape["rest"] for joint, shape in own.items() if "rest" in shape and not other}
+
     def per_joint(self, kind: Kind) -> Mapping[str, float]:
         """Return the joints' own parameters of one kind by joint; coupled motors have none.
 
-        Those of which nothing is known, neither by the logs nor by the prior, are left out. Raises ModelError for a
+        Those of which nothing is known, neither by the logs nor by the prior, are left out, and springs whose rest is
+        not known. Raises ModelError for a
         negative drive inertia or friction, which no simulator takes.
         """
         coupled = set() if self.robot is None else coupled_motors(self.robot)
@@ -132,6 +140,7 @@ class Identified:
             joint: self.terms[f"{joint}.{kind.name}"]
             for joint in self.estimate.joints
             if f"{joint}.{kind.name}" in self.terms.keys() - set(self.unknown) and joint not in coupled
+            if kind != SPRING or joint in self.rests
         }
         for joint, value in found.items():
             if value < 0 and plain()[kind.name].nonnegative:
@@ -146,19 +155,27 @@ class Identified:
         own = self.per_joint(kind)
         return np.array([own.get(joint, 0.0) for joint in self.estimate.joints])
 
-    def left_out(self, *places: Kind) -> tuple[str, ...]:
-        """Return a note on the joint terms that a target with these places only cannot hold."""
+    def about(self, *places: Kind) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return head and notes of a file of a target that has these places only for joint terms."""
         placed = {f"{joint}.{kind.name}" for kind in places for joint in self.per_joint(kind)}
-        return lacking([name for name in self.terms if name not in placed and name not in self.unknown])
+        return self.without([name for name in self.terms if name not in placed and name not in self.unknown])
+
+    def without(self, left: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return head and notes of a file that lacks these joint parameters: what was validated had them."""
+        if not left:
+            return self.head, ()
+        kinds = {kind.name: kind for name in left if (kind := kind_of(name))}
+        words = [*(kind.words for kind in kinds.values()), *(name for name in left if not kind_of(name))]
+        lacks = f", with {_joined(words)}, which {'is' if len(words) == 1 else 'are'} not in this file."
+        head = tuple(f"{line[:-1]}{lacks}" if line.startswith("Validation ") else line for line in self.head)
+        values = ", ".join(f"{name} {self.terms[name]:.10g}" for name in left)
+        laws = "; ".join(f"{kind.name}: {kind.law}" for kind in kinds.values())
+        note = f"Not in this file, the controller has to add it: {values}{f' ({laws})' if laws else ''}."
+        return head, (note,)
 
 
-def lacking(names: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on joint parameters that are not in a file, with their laws; () where there are none."""
-    if not names:
-        return ()
-    told = {name.rpartition(".")[2]: kind for name in sorted(names) if (kind := kind_of(name))}
-    laws = "; ".join(f"{ending}: {told[ending].law}" for ending in sorted(told))
-    return (f"Not in this file, the controller has to add it: {', '.join(names)}{f' ({laws})' if laws else ''}.",)
+def _joined(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def identified(
@@ -186,7 +203,7 @@ def identified(
         validation,
         told(estimate),
         *_calibrated(estimate, kept),
-        *_numbers(estimate),
+        *_laws(estimate),
         *undetermined_told(estimate.undetermined, estimate.base.standard, theta),
     )
     return Identified(estimate, theta, head, robot, source)
@@ -204,14 +221,15 @@ def _calibrated(estimate: Estimate, kept: bool) -> tuple[str, ...]:
     return (f"Calibrated, and what the numbers hold for: {', '.join(found)}. {here}.",)
 
 
-def _numbers(estimate: Estimate) -> list[str]:
-    """Return the numbers beside parameters that mean nothing without them, such as powers of the speed."""
-    found: dict[str, list[str]] = {}
-    for name, own in estimate.shapes.items():
-        kind = kind_of(name)
-        if kind is not None and kind.numbers:
-            found.setdefault(kind.numbers, []).append(f"{name} {' '.join(f'{x:g}' for x in own.values())}")
-    return [f"{numbers}: {', '.join(each)}." for numbers, each in found.items()]
+def _laws(estimate: Estimate) -> list[str]:
+    """Return the laws of parameters that have numbers beside them, with these: without, their values mean nothing."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name in estimate.base.standard:
+        if (own := estimate.shapes.get(name)) and (law := law_of(name, own)):
+            told = ", ".join(f"{number} {x:.10g}" for number, x in own.items())
+            found.setdefault(law, {}).setdefault(told, []).append(name)
+    each = {law: [f"{', '.join(names)} ({told})" for told, names in same.items()] for law, same in found.items()}
+    return [f"{', '.join(who)}: {law}." for law, who in each.items()]
 
 
 def moved(body: Array, pose: Pose) -> Array:

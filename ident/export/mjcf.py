@@ -7,13 +7,15 @@ inertiafromgeom, balanceinertia ...), default classes and childclass, frame, bod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError
-from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Source, Written
+from ident.export.identified import ARMATURE, DAMPING, FRICTION, SPRING, Identified, Source, Written
 from ident.export.matching import commented, own_bodies
-from ident.export.text import beside_world, filled, links, number, numbers, xml_comment
+from ident.export.text import beside_world, filled, links, number, numbers, terms_in, xml_comment
 from ident.robot.mjcf import Mjcf
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
@@ -24,7 +26,8 @@ TARGET = "an MJCF"
 CONVENTIONS = (
     "Units: SI, rad. inertial: pos is the centre of mass in the body's frame; fullinertia = Ixx Iyy Izz Ixy Ixz Iyz",
     "about that centre in the body's axes, entries of the inertia tensor (Ixy = -integral of x y dm).",
-    "joint: armature = drive inertia, damping = viscous, frictionloss = Coulomb friction, all at the joint.",
+    "joint: armature = drive inertia, damping = viscous, frictionloss = Coulomb friction, stiffness and springref =",
+    "spring and its rest, all at the joint.",
 )
 _LEAST = 1e-15  # mjMINVAL: MuJoCo refuses moving bodies of less
 
@@ -37,13 +40,13 @@ def write_mjcf(item: Identified) -> Written:
     InfeasibleError for a link without mass or inertia, which MuJoCo does not load.
     """
     robot = item.geometry(TARGET)
-    notes = item.left_out(*PLACES.values())
+    head, notes = item.about(*PLACES.values())
     if item.source is not None and not np.array_equal(robot.gravity, GRAVITY):
         notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
     if item.source is None:
         robot, called = beside_world(robot, TARGET)
         notes += called
-    comment = xml_comment((*item.head, *CONVENTIONS, *notes))
+    comment = xml_comment((*head, *CONVENTIONS, *notes))
     inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.inertials, robot.links, strict=True)]
     if item.source is not None:
         return Written(edited(item.source, item, robot, comment), notes)
@@ -52,7 +55,7 @@ def write_mjcf(item: Identified) -> Written:
         robot=robot,
         links=links(item, robot, tuple(PLACES.values())),
         inertials=dict(zip(robot.links, inertials, strict=True)),
-        places=PLACES,
+        attributes=lambda link: _attributes(item, link.joint.name, link.terms),
         limits=_limits,
         comment=comment,
         quaternion=quaternion,
@@ -92,7 +95,7 @@ def _limits(joint: Joint) -> str:
 # ---- an existing file ------------------------------------------------------------------------------------------
 
 #: Attributes of a joint, with the joint terms that they are.
-PLACES = {"armature": ARMATURE, "damping": DAMPING, "frictionloss": FRICTION}
+PLACES = {"armature": ARMATURE, "damping": DAMPING, "frictionloss": FRICTION, "stiffness": SPRING}
 
 
 def edited(source: Source, item: Identified, robot: Robot, comment: str) -> bytes:
@@ -110,10 +113,17 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
         edits.append(_exchange(source.data, found.elements[link], full_inertia(body, f"link '{link}'")))
-    for attribute, kind in PLACES.items():
-        for joint, value in item.per_joint(kind).items():
-            edits.append(attribute_edit(found.movers[joint], attribute, number(value)))
+    for joint, terms in zip(robot.joints, terms_in(item, tuple(PLACES.values())), strict=True):
+        unit = 180.0 / np.pi if found.degrees and not joint.slides else 1.0
+        for attribute, value in _attributes(item, joint.name, terms, unit).items():
+            edits.append(attribute_edit(found.movers[joint.name], attribute, number(value)))
     return exchanged(source.data, edits)
+
+
+def _attributes(item: Identified, joint: str, terms: Mapping[str, float], unit: float = 1.0) -> dict[str, float]:
+    """Return the attributes of a joint with these terms by kind; unit: the file's for a position."""
+    found = {name: terms[kind.name] for name, kind in PLACES.items() if kind.name in terms}
+    return {**found, "springref": unit * item.rests[joint]} if SPRING.name in terms else found
 
 
 def _exchange(data: bytes, body: Element, text: str) -> Edit:

@@ -198,12 +198,12 @@ write_rigid_body_tree = Script("rigid_body_tree.m.j2", TREE, frame="on line", co
 
 def write_rigid_body_tree_mat(item: Identified) -> Written:
     """Return a MAT file with what the script has, one row a body; raises ModelError without a robot."""
-    robot, notes = item.geometry(TREE), item.left_out()
+    robot, (head, notes) = item.geometry(TREE), item.about()
     placed = links(item, robot, frame="on line")
     numbers_of = [com_numbers(link.body) for link in placed]
     return Written(
         mat_file({
-            "about": "\n".join((*item.head, *TREE_CONVENTIONS, *notes)),
+            "about": "\n".join((*head, *TREE_CONVENTIONS, *notes)),
             "body": np.array(robot.links, dtype=object),
             "joint": np.array(robot.joint_names, dtype=object),
             "jointType": np.array([j.kind for j in robot.joints], dtype=object),

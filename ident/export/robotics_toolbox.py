@@ -147,11 +147,11 @@ def write_rtb_python(item: Identified) -> Written:
     """Return a Python script that makes `robot`, a DHRobot; raises ModelError without DH frames."""
     robot = item.geometry("a Robotics Toolbox script")
     table = dh_table(robot)
-    notes = item.left_out(*PLACES)
+    head, notes = item.about(*PLACES)
     if robot.joints[0].slides:
         notes += ("The first joint is prismatic, where the toolbox's compiled rne is wrong: call rne_python (of 1.5).",)
     ends = f"base={_se3(table.base)}" + (f", tool={_se3(HALF_TURN)}" if table.turned[-1] else "")
-    lines = [*comment((*item.head, *CONVENTIONS, *notes), "#"), "import numpy"]
+    lines = [*comment((*head, *CONVENTIONS, *notes), "#"), "import numpy"]
     lines += ["from roboticstoolbox import DHLink, DHRobot", "from spatialmath import SE3", "", "links = ["]
     for joint, geometry, dynamics, limits in _links(item, robot, table):
         values = ", ".join(f"{k}={_python(v)}" for k, v in {**geometry, **dynamics}.items())
@@ -166,8 +166,9 @@ def write_rtb_matlab(item: Identified) -> Written:
     """Return a MATLAB script that makes `robot`, a SerialLink; raises ModelError without DH frames."""
     robot = item.geometry("a Robotics Toolbox script")
     table = dh_table(robot)
-    notes = item.left_out(*PLACES) + _matlab_limits(robot, table)
-    lines = [*comment((*item.head, *CONVENTIONS, *notes), "%"), "clear links"]
+    head, notes = item.about(*PLACES)
+    notes += _matlab_limits(robot, table)
+    lines = [*comment((*head, *CONVENTIONS, *notes), "%"), "clear links"]
     convention = "modified" if table.modified else "standard"
     for i, (_, geometry, dynamics, limits) in enumerate(_links(item, robot, table), 1):
         dh = numbers(geometry[k] for k in ("theta", "d", "a", "alpha"))

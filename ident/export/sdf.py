@@ -18,9 +18,9 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
-from ident.export.identified import DAMPING, FRICTION, Identified, Source, Written
+from ident.export.identified import DAMPING, FRICTION, SPRING, Identified, Source, Written
 from ident.export.matching import commented, own_bodies
-from ident.export.text import beside_world, filled, links, number, numbers, xml_comment
+from ident.export.text import beside_world, filled, links, number, numbers, terms_in, xml_comment
 from ident.robot.mjcf import FoundBody, FoundJoint
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
@@ -29,10 +29,11 @@ from ident.robot.xml import Edit, Element, exchanged, first_child_edit, numbers_
 from ident.spatial.inertia import Pose, from_com, roll_pitch_yaw, rpy, symmetric, transformed, turned_by
 
 TARGET = "an SDF"
-_PLACES = {DAMPING: "damping", FRICTION: "friction"}
+_PLACES = {DAMPING: "damping", FRICTION: "friction", SPRING: "spring_stiffness"}
 CONVENTIONS = (
     "Units: SI, rad. inertial: pose is the centre of mass in the link's frame; ixx ... izz about that centre, link",
-    "axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb.",
+    "axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb,",
+    "spring_stiffness and spring_reference = spring and its rest.",
     "The base's mass is not identified: readers give a link without <inertial> 1 kg.",
 )
 
@@ -43,21 +44,21 @@ def write_sdf(item: Identified) -> Written:
     In a new file a link's frame has the link's axes and its origin on the joint's line; what was fixed to a link is a
     frame, its mass part of the link's. SDF has no drive inertia: a note says so. Raises ModelError without a robot.
     """
-    robot, notes = item.geometry(TARGET), item.left_out(DAMPING, FRICTION)
+    robot, (head, notes) = item.geometry(TARGET), item.about(*_PLACES)
     if item.source is None:
         robot, called = beside_world(robot, TARGET)
         notes += called
-    comment = xml_comment((*item.head, *CONVENTIONS, *notes))
+    comment = xml_comment((*head, *CONVENTIONS, *notes))
     if item.source is not None:
         return Written(edited(item.source, item, robot, comment), notes)
     text = filled(
         "sdf.sdf.j2",
         robot=robot,
-        links=links(item, robot, (DAMPING, FRICTION), "on line"),
+        links=links(item, robot, tuple(_PLACES), "on line"),
         comment=comment,
         inertial=inertial,
         elements=elements,
-        dynamics=lambda terms: {place: number(terms[k.name]) for k, place in _PLACES.items() if k.name in terms},
+        dynamics=lambda link: _dynamics(item, link.joint.name, link.terms),
         limits=_limits,
         rpy=roll_pitch_yaw,
     )
@@ -104,11 +105,15 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
         edits += reader.inertial(link, inertial(body))
-    places = {place: item.per_joint(kind) for kind, place in _PLACES.items()}
-    for joint in robot.joint_names:
-        values = {place: number(own[joint]) for place, own in places.items() if joint in own}
-        edits += reader.dynamics(joint, values)
+    for joint, terms in zip(robot.joint_names, terms_in(item, tuple(_PLACES)), strict=True):
+        edits += reader.dynamics(joint, _dynamics(item, joint, terms))
     return exchanged(source.data, edits)
+
+
+def _dynamics(item: Identified, joint: str, terms: Mapping[str, float]) -> dict[str, str]:
+    """Return the elements of <dynamics> of a joint with these terms by kind."""
+    found = {place: number(terms[kind.name]) for kind, place in _PLACES.items() if kind.name in terms}
+    return {**found, "spring_reference": number(item.rests[joint])} if SPRING.name in terms else found
 
 
 def _version(root: Element) -> tuple[int, ...]:

@@ -182,10 +182,10 @@ class Script:
     def __call__(self, item: Identified) -> Written:
         """Return the file; raises ModelError without a robot where it needs one."""
         robot = item.geometry(self.target) if self.target else item.robot
-        notes, e = item.left_out(*self.places), item.estimate
+        (head, notes), e = item.about(*self.places), item.estimate
 
         def about(mark: str, caller: Callable[[], str]) -> str:
-            return "\n".join(comment((*item.head, *caller().splitlines(), *notes), mark)) + "\n"
+            return "\n".join(comment((*head, *caller().splitlines(), *notes), mark)) + "\n"
 
         text = filled(
             self.template,

@@ -33,9 +33,10 @@ def write_identified_urdf(item: Identified) -> Written:
     MuJoCo drops the mass of a URDF's root link when it reads it; the root's mass is not identified and not changed.
     """
     content, massless = _content(item)
-    notes = (*massless, *_notes(item))
+    head, more = _about(item)
+    notes = (*massless, *more)
     item.per_joint(ARMATURE)  # refused where negative, as for the other simulators
-    start, end, comment = commented(content, parse_xml(content), xml_comment((*item.head, *CONVENTIONS, *notes)))
+    start, end, comment = commented(content, parse_xml(content), xml_comment((*head, *CONVENTIONS, *notes)))
     return Written(exchanged(content, [(start, end, comment)]), notes)
 
 
@@ -99,20 +100,18 @@ def _dynamics(item: Identified) -> dict[str, tuple[float, float] | None]:
     return found
 
 
-def _notes(item: Identified) -> tuple[str, ...]:
+def _about(item: Identified) -> tuple[tuple[str, ...], tuple[str, ...]]:
     robot = item.robot
     written = {f"{joint}.{kind.name}" for joint in item.estimate.joints for kind in (DAMPING, FRICTION)}
     left = [name for name in item.terms if name not in written and name not in item.unknown]
-    notes = []
-    if left:
-        notes.append(f"A URDF has no place for {', '.join(left)}: the controller has to add them.")
+    head, (*notes,) = item.without(left)
     if robot is not None:
         gravity = item.estimate.corrected(robot).gravity if item.source is not None else robot.gravity
         if not np.array_equal(gravity, GRAVITY):
             notes.append(f"A URDF does not state gravity: it is {gravity.tolist()} m/s^2 in the base frame.")
     elif item.source is not None and (held := _held(parse_document(item.source.data), item.estimate)):
         notes.append(f"Held at zero, as no robot file is given that says where: {', '.join(held)}.")
-    return tuple(notes)
+    return head, tuple(notes)
 
 
 def _held(urdf: Urdf, estimate: Estimate) -> list[str]:

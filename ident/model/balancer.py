@@ -17,6 +17,7 @@ from ident.robot.robot import Robot
 
 #: Where a balancer's arms are not given: this crank, with the fixed point 1 m away.
 CRANK = 0.25
+_LENGTH = "L^2 = fixed^2 + crank^2 - 2 fixed crank cos(q - dead)"
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class Balancer:
     kind: ClassVar[Kind] = Kind(
         "balancer",
         "balancer",
-        "torque = value * lever of the cylinder at q * force there / force at the dead point",
+        "torque = value * fixed crank sin(q - dead) / L / (1 - (L - |fixed - crank|) / gas), the last unless gas is 0; "
+        + _LENGTH,
         ("N", "N"),
         example="{ dead = -1.6, fixed = 0.8, crank = 0.2 }",
-        numbers="Geometry of balancers",
         mechanism=True,
     )
 
@@ -124,10 +125,9 @@ class BalancerSpring:
     kind: ClassVar[Kind] = Kind(
         "balancer_spring",
         "balancer spring",
-        "torque = value * lever of the spring at q * length beyond that at the dead point",
+        "torque = value * (L - |fixed - crank|) fixed crank sin(q - dead) / L; " + _LENGTH,
         ("N/m", "N/m"),
         example="{ dead = -1.6, fixed = 0.8, crank = 0.2 }",
-        numbers="Geometry of balancers",
         mechanism=True,
     )
 

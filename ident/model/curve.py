@@ -40,10 +40,10 @@ class Curve:
     kind: ClassVar[Kind] = Kind(
         "curve",
         "curve of the position",
-        "torque = value * cubic B-spline of the position that stands at the parameter's number, level beyond both ends",
+        "torque = value * B((q - low) * intervals / (high - low) + 1 - element), q held between low and high, B the "
+        "cubic B-spline of knots -2 ... 2",
         ("N m", "N"),
         example="{ low = -1.5, high = 1.5 }",
-        numbers="Ends of curves, intervals between, and numbers of elements",
     )
 
     def __post_init__(self) -> None:

@@ -33,7 +33,6 @@ class Hysteresis:
         ("N m", "N"),
         friction=True,
         example="{ way = 0.001 }",
-        numbers="Ways of hysteresis friction, and numbers of elements",
     )
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ class LoadFriction:
     kind: ClassVar[Kind] = Kind(
         "load_friction",
         "load friction",
-        "torque = value * |torque of the links in the table that was fitted with| * sign(qd), or the law of "
+        "torque = value * |torque of links of a table (of the first 1 m, 1 hx, ...)| * sign(qd), or the law of "
         + COULOMB.name,
         ("1", "1"),
         friction=True,

@@ -34,11 +34,10 @@ class NonlinearViscous:
     kind: ClassVar[Kind] = Kind(
         "nonlinear_viscous",
         "nonlinear viscous friction",
-        "torque = value * sign(qd) |qd|^power, with the power that was fitted, straight on above the top speed",
+        "torque = value * sign(qd) |qd|^power, with the fitted power, straight on above the top speed (0: none)",
         ("N m (s/rad)^power", "N (s/m)^power"),
         friction=True,
         example="{ power = 0.3 }",
-        numbers="Powers of the speed, top speeds (0: none) and numbers of elements",
     )
 
     def __post_init__(self) -> None:

@@ -37,7 +37,6 @@ class RelativeViscous:
         ("N m s/rad", "N s/m"),
         friction=True,
         example='{ joints = ["joint1", "joint2"], ratio = 1 }',
-        numbers="Ratios of joints with friction between them",
     )
 
     def __post_init__(self) -> None:
@@ -80,11 +79,10 @@ class RelativeCoulomb(RelativeViscous):
     kind: ClassVar[Kind] = Kind(
         "relative_coulomb",
         "Coulomb friction between two joints",
-        "torque = value * tanh(v / width), else as relative_viscous",
+        "torque = value * tanh(v / tanh), else as relative_viscous",
         ("N m", "N"),
         friction=True,
         example='{ joints = ["joint1", "joint2"], ratio = 1, tanh = 0.01 }',
-        numbers=RelativeViscous.kind.numbers,
     )
 
     def __post_init__(self) -> None:

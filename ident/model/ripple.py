@@ -36,7 +36,6 @@ class RippleSine:
         _UNITS,
         key="ripple",
         example="{ per_turn = 6 }",
-        numbers="Waves per turn of ripple",
     )
 
     def __post_init__(self) -> None:

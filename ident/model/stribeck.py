@@ -35,7 +35,6 @@ class Stribeck:
         ("N m", "N"),
         friction=True,
         example="{ speed = 0.1 }",
-        numbers="Speeds of Stribeck friction, widths, exponents",
     )
 
     def __post_init__(self) -> None:

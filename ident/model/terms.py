@@ -74,10 +74,10 @@ def units_of(name: str, number: str) -> tuple[str, str]:
 
 
 def plain() -> dict[str, Any]:
-    """Return by kind the terms that a parameter alone says all of: no number and no signal beside it."""
+    """Return by kind the terms that a parameter alone says all of: no number but 0 and no signal beside it."""
     found: dict[str, Any] = {}
     for term in TERMS:
-        beside = term.kind.numbers or getattr(term, "needs", ())
+        beside = getattr(term, "needs", ()) or any(getattr(term, name, None) != 0 for name in numbers(term))
         if not beside and not any(required(f) for f in dataclasses.fields(term)):
             found.setdefault(term.kind.name, term)
     return found

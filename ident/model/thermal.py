@@ -32,7 +32,6 @@ class Thermal:
         friction=True,
         key="thermal",
         example="{ reference = 25 }",
-        numbers="Reference temperatures in degC",
     )
 
     def __post_init__(self) -> None:

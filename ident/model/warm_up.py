@@ -33,7 +33,6 @@ class WarmUp:
         ("N m s/rad", "N s/m"),
         friction=True,
         example="{ time = 600 }",
-        numbers="Time constants of warming up",
     )
 
     def __post_init__(self) -> None:

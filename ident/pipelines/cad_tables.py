@@ -35,6 +35,7 @@ from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
 from ident.pipelines.factors import as_compressed, load_factors
 from ident.pipelines.loaded import Loaded, load, shapes_of
 from ident.pipelines.select import with_springs, with_terms
+from ident.pipelines.sources import require_apart, sources_of
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
@@ -95,6 +96,8 @@ def cad_doctor(
     where a table is to be written though the robot file or the logs are wrong.
     """
     table_ending(out)
+    if out is not None:
+        require_apart(out, (*sources_of(read_experiment(experiment)), wishes.cad))
     found = _examined(Path(experiment), wishes, tell)
     if out is not None:
         _require_table_alone(found)
@@ -116,6 +119,7 @@ def cad_refine(
     Raises what `cad_doctor` raises, and EstimationError where no links that can exist explain the logs.
     """
     table_ending(out)
+    require_apart(out, (*sources_of(read_experiment(experiment)), wishes.cad))
     _sensible(how)
     found = _examined(Path(experiment), wishes, tell)
     _require_table_alone(found)
@@ -175,7 +179,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         search = table_search(loaded.model, regression, known, moved, tolerance=wishes.tolerance)
         diagnosis = doctor(search)
         tell("looking for mistakes", 1, 1)
-        more = {f.where: f.evidence for f in diagnosis.faults if f.kind == "spring" and f.asserted}
+        more = {f.where: f.evidence for f in diagnosis.faults if f.kind == "elastic" and f.asserted}
         if not more or experiment.own_model:
             break
         springs |= more

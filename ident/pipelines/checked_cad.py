@@ -30,6 +30,7 @@ from ident.errors import CadError, InputError, RobotError
 from ident.estimate import neutral_prior
 from ident.estimate.prior import implausible
 from ident.geometry.capsules import collision_clouds
+from ident.pipelines.sources import require_apart
 from ident.robot import read_robot
 from ident.robot.robot import DESCRIPTIONS
 from ident.robot.urdf import parse_document, to_robot
@@ -90,6 +91,8 @@ def cad_read(
     Raises InputError for another ending of `out`, CadError and RobotError.
     """
     table_ending(out)
+    if out is not None:
+        require_apart(out, (Path(source), frames, robot))
     poses, sign = words_of(frames, products)
     cad = read_source(Path(source), None if robot is None else read_robot(robot), poses, sign)
     if out is not None:

@@ -17,6 +17,7 @@ from ident.logs import Processing, locate
 from ident.logs.automatic import as_toml
 from ident.pipelines.identified_load import open_load
 from ident.pipelines.loaded import Loaded, described_in
+from ident.pipelines.sources import sources_of
 from ident.pipelines.steps import as_calibrated, processing_of, reaching_kept, require_same_model
 from ident.tables import read_toml
 
@@ -58,6 +59,15 @@ def origin_of(estimate: str | Path) -> Experiment | None:
             known = hashes(found.robot, described_in(found.robot))
             return found if all(origin.get(f"sha256 {name}") == sha for name, sha in known.items()) else None
     return None
+
+
+def made_from(estimate: str | Path) -> tuple[Path, ...]:
+    """Return a stored estimate's file and, where its experiment is still there, all that this names, changed or not."""
+    found = [estimate_file(estimate)]
+    with suppress(IdentError):
+        if (named := _beside(Path(estimate))) is not None:
+            found += sources_of(read_experiment(named[0]))
+    return tuple(found)
 
 
 def _beside(estimate: Path) -> tuple[Path, bool] | None:

@@ -121,7 +121,8 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     origin |= provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
     doubts = (*estimate.implausible, *unusable(warned), *_too_large(loaded, warned))
     estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
-    moves = np.array([factors.pulls[name] for name in estimate.base.names] if factors.pulls else [])
+    none = tuple(0.0 for _ in next(iter(factors.pulls.values()), ()))  # of what is a base parameter since calibration
+    moves = np.array([factors.pulls.get(name, none) for name in estimate.base.names] if factors.pulls else [])
     wider = estimate.covariance.widened(moves @ moves.T) if moves.size else estimate.covariance
     return replace(estimate, structure=loaded.structure, covariance=wider)
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ident.cad import read_cad, require_consistent
-from ident.errors import CadError, EstimationError, IdentError, InputError, LogError, ModelError
+from ident.errors import CadError, EstimationError, IdentError, InputError, LogError, ModelError, RobotError
 from ident.estimate import Estimate
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
-from ident.files import names_folder, short_names, whole_folder, write_whole
+from ident.files import dated, names_folder, short_names, whole_folder, write_whole
 from ident.pipelines import steps
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
-from ident.pipelines.estimated import experiment_of, origin_of, results_folder
+from ident.pipelines.estimated import experiment_of, made_from, origin_of, results_folder
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_springs, with_terms, without_idle
+from ident.pipelines.sources import require_apart, sources_of
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
 from ident.pipelines.stretches import cut_up, in_stretches, validated_anew
 from ident.pipelines.validated import validated
@@ -70,6 +70,8 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
     start, before = loaded, list(told)
     loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
+    for name in FILES:
+        require_apart(where / name, sources_of(loaded.experiment))
     with whole_folder(where, FILES) as folder:
         with sharing(by) as client:
             factors, result, anew = _judged(loaded, calibration, told, tell, command, client)
@@ -392,22 +394,26 @@ def export(
     wishes = wishes if origin is None else replace(wishes, robot=origin.robot)
     arm = None if wishes.robot is None else read_robot(wishes.robot)
     folder = Path() if out is None else Path(out) if several or names_folder(out) else None
-    when = datetime.now(UTC).strftime("%Y-%m-%d") if wishes.date is None else wishes.date
-    made = []
+    when = dated(wishes.date)
+    made, read = [], [x for key, x in found.provenance.items() if key.startswith("sha256 ")]
+    sources = (*made_from(estimate), wishes.robot, wishes.edit)
     with TemporaryDirectory() as work:
         for one in known:
             source = wishes.edit or (described_in(wishes.robot, one.name) if wishes.robot else None)
             at, free = Path(work) / one.name, wishes.unvalidated
             place = Path(out or "") if folder is None else folder / file_name(one, found.robot)
+            require_apart(place, sources, read)
             try:
                 done = export_to(
                     one.name, found, at, robot=arm, source=source, when=when, unvalidated=free, folder=place.parent
                 )
-            except ModelError as cause:
-                if arm is not None or "--robot" not in (cause.fix or ""):
-                    raise
-                command = shlex.join(["ident", "export", ",".join(formats), str(estimate), "--robot", "robot.toml"])
-                raise ModelError(cause.problem, fix=f"Give the robot that was identified: {command}") from cause
+            except (ModelError, RobotError) as cause:
+                problem = f"{one.name}: {cause.problem}" if several else cause.problem
+                fix = cause.fix or ("Nothing was written; leave this format out" if several else None)
+                if arm is None and "--robot" in (fix or ""):
+                    command = ["ident", "export", ",".join(formats), str(estimate), "--robot", "robot.toml"]
+                    fix = f"Give the robot that was identified: {shlex.join(command)}"
+                raise type(cause)(problem, file=cause.file, line=cause.line, key=cause.key, fix=fix) from cause
             made.append((replace(done, path=place), done.path.read_bytes()))
     return tuple(replace(done, path=write_whole(done.path, content)) for done, content in made)
 

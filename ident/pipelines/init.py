@@ -22,7 +22,7 @@ from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
 from ident.logs.split_clock import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
-from ident.pipelines.logged_joints import Arm, followers, mimics, misfit, of_one_side
+from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
 from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording
@@ -160,7 +160,7 @@ def _arm(path: Path, cad: Path | None) -> Arm:
 
         found = robot.inertials
         with contextlib.suppress(IdentError):  # `ident run` says what is wrong with it
-            found = read_cad(cad).for_robot(robot) if cad else found
+            found = None if cad and doubted(cad) else read_cad(cad).for_robot(robot) if cad else found
         return None if found is None or np.isnan(found).all() else found
 
     if path.suffix.lower() == ".toml":

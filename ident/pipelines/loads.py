@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from ident.errors import EstimationError, InputError, UnusableError
 from ident.estimate.storage import load_estimate
 from ident.experiment import Experiment, read_experiment
 from ident.export import identified_load, payload_format_named
-from ident.files import FITTED
+from ident.files import FITTED, dated
 from ident.model import Model
 from ident.payload.drive_gains import DriveGains, drive_gains
 from ident.payload.payload import (
@@ -75,7 +74,7 @@ class FoundLoad:
             raise EstimationError(f"a load of {mass:g} kg is not seen in the recordings, so no call was written.")
         found, robot = self.payload, self.loaded.robot
         verdict = _admitted(self.errors[1] if self.errors[1:] else None, unvalidated)
-        when = datetime.now(UTC).strftime("%Y-%m-%d") if date is None else date
+        when = dated(date)
         lines = (
             f"Robot '{robot.name}'; recordings {', '.join(self.recordings)} against {self.origin}; {when}.",
             f"Result: sha256 {hashlib.sha256(repr((found.link, found.body.tolist())).encode()).hexdigest()}.",

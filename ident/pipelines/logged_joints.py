@@ -133,16 +133,24 @@ def _rows(arm: Arm, size: int) -> Iterator[tuple[str, ...]]:
 
 
 def misfit(cad: Path | None, robot: Robot) -> list[str]:
-    """Say why a CAD table is not one of this robot, if so; a folder of reports is read by `ident run`."""
+    """Say why a CAD table is not one of this robot, or of none, if so; a folder of reports is read by `ident run`."""
     from ident.cad import read_cad
 
     if cad is None or cad.suffix.lower() not in (".csv", ".toml"):
         return []
     try:
         read_cad(cad).for_robot(robot)
+        doubts = doubted(cad)
     except IdentError as cause:
         return [f"PROBLEM, which `ident run` will stop at: {cause}"]
-    return []
+    return [f"PROBLEM: {cad.name}: {doubts[0]}; torques are taken without it"] if doubts else []
+
+
+def doubted(cad: Path) -> list[str]:
+    """Return a sentence for each body of a table that no link of a robot is, as of g where kg is declared."""
+    from ident.cad import check_cad, read_cad
+
+    return [f"link '{v.link}': {doubt}" for v in check_cad(read_cad(cad)) for doubt in v.doubts]
 
 
 def mimics(urdf: Path, moving: Sequence[str]) -> list[str]:

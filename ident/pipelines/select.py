@@ -109,7 +109,7 @@ def with_springs(loaded: Loaded, springs: Mapping[str, str], told: list[Warned])
     for joint, evidence in springs.items():
         line = below("model", *lines([Spring((joint,))]))
         told.append(
-            Warned("model", "spring", f"CAD's links ask for a spring at '{joint}' ({evidence}): {line} is taken")
+            Warned("model", "elastic", f"CAD's links ask for a spring at '{joint}' ({evidence}): {line} is taken")
         )
     model = replace(loaded.model, terms=(*loaded.model.terms, Spring(tuple(springs))))
     return replace(loaded, model=model, base=base_parameters(model))

@@ -1,12 +1,12 @@
 // Identified parameters of 'small', written by ident on 2025-03-01.
 // Result: estimator constrained, sha256 cfb4fecdb94e3c370a3fb9b0585ea8695c5b641f50a92a3a0c1dc42bf86672a7.
-// Validation passed: in a test.
+// Validation passed: in a test, with Coulomb friction and offset, which are not in this file.
 // Rounded as the standard errors (cluster-by-segment) deserve: no combination of base parameters moves by over 0.1 of its own.
 // Units: SI, rad. Frame: the link's own (the segment's tip). RigidBodyInertia(mass, centre, RotationalInertia):
 // tensor about the CENTRE of mass, link axes, order Ixx Iyy Izz Ixy Ixz Iyz, tensor signs (Ixy = -integral x y dm).
 // Joint(name, origin, axis, type, scale, offset, inertia, damping): inertia = drive inertia, damping = viscous.
 // TreeIdSolver_RNE, ChainIdSolver_RNE and ChainDynParam use the joint's inertia in full, damping not at all.
-// Not in this file, the controller has to add it: shoulder.coulomb, slide.coulomb, shoulder.offset, slide.offset (coulomb: torque = value * sign(qd), or the smooth law of the model; offset: constant torque).
+// Not in this file, the controller has to add it: shoulder.coulomb 0.7, slide.coulomb 8, shoulder.offset 0.05, slide.offset -0.4 (coulomb: torque = value * sign(qd), or the smooth law of the model; offset: constant torque).
 #pragma once
 #include <kdl/tree.hpp>
 

@@ -1,12 +1,12 @@
 # Identified parameters of 'small', written by ident on 2025-03-01.
 # Result: estimator constrained, sha256 cfb4fecdb94e3c370a3fb9b0585ea8695c5b641f50a92a3a0c1dc42bf86672a7.
-# Validation passed: in a test.
+# Validation passed: in a test, with offset, which is not in this file.
 # Rounded as the standard errors (cluster-by-segment) deserve: no combination of base parameters moves by over 0.1 of its own.
 # Units: SI, rad. Frame of a link: the link's axes, its origin on the joint's line (as in a URDF).
 # Vector: m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about that frame's ORIGIN, tensor signs
 # (Ixy = -integral of x y dm). ARMATURE: drive inertia, DAMPING: viscous, FRICTION: Coulomb, at the joint.
 # pinocchio.rnea counts the armature, not damping and friction: add DAMPING * v + FRICTION * sign(v).
-# Not in this file, the controller has to add it: shoulder.offset, slide.offset (offset: constant torque).
+# Not in this file, the controller has to add it: shoulder.offset 0.05, slide.offset -0.4 (offset: constant torque).
 
 import numpy
 import pinocchio

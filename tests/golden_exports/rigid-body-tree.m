@@ -1,11 +1,11 @@
 % Identified parameters of 'small', written by ident on 2025-03-01.
 % Result: estimator constrained, sha256 cfb4fecdb94e3c370a3fb9b0585ea8695c5b641f50a92a3a0c1dc42bf86672a7.
-% Validation passed: in a test.
+% Validation passed: in a test, with drive inertia, viscous friction, Coulomb friction and offset, which are not in this file.
 % Rounded as the standard errors (cluster-by-segment) deserve: no combination of base parameters moves by over 0.1 of its own.
 % Units: SI, rad. Frame of a body: the link's axes, its origin on the joint's line (as in a URDF).
 % Inertia = [Ixx Iyy Izz Iyz Ixz Ixy] about the body frame's ORIGIN (not the centre of mass), tensor signs
 % (Ixy = -integral of x y dm). rigidBodyTree has no drive inertia and no joint friction.
-% Not in this file, the controller has to add it: shoulder.drive_inertia, slide.drive_inertia, shoulder.viscous, slide.viscous, shoulder.coulomb, slide.coulomb, shoulder.offset, slide.offset (coulomb: torque = value * sign(qd), or the smooth law of the model; drive_inertia: torque = value * qdd: rotor inertia seen at the joint; offset: constant torque; viscous: torque = value * qd).
+% Not in this file, the controller has to add it: shoulder.drive_inertia 0.1, slide.drive_inertia 3.4, shoulder.viscous 0.5, slide.viscous 6, shoulder.coulomb 0.7, slide.coulomb 8, shoulder.offset 0.05, slide.offset -0.4 (drive_inertia: torque = value * qdd: rotor inertia seen at the joint; viscous: torque = value * qd; coulomb: torque = value * sign(qd), or the smooth law of the model; offset: constant torque).
 robot = rigidBodyTree('DataFormat', 'row');
 robot.BaseName = 'base';
 robot.Gravity = [0.0 0.0 -9.81];

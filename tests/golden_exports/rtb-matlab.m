@@ -1,13 +1,13 @@
 % Identified parameters of 'small', written by ident on 2025-03-01.
 % Result: estimator constrained, sha256 cfb4fecdb94e3c370a3fb9b0585ea8695c5b641f50a92a3a0c1dc42bf86672a7.
-% Validation passed: in a test.
+% Validation passed: in a test, with offset, which is not in this file.
 % Rounded as the standard errors (cluster-by-segment) deserve: no combination of base parameters moves by over 0.1 of its own.
 % Units: SI, rad. Frame: the link's DH frame. r: centre of mass; I = [Ixx Iyy Izz Ixy Iyz Ixz] about the CENTRE of
 % mass, link axes, tensor signs (Ixy = -integral of x y dm). Jm, B, Tc belong to the MOTOR side in this toolbox;
 % here G = 1, so that they are the joint's drive inertia, viscous and Coulomb friction. Before you set the gear
 % ratio G, divide Jm and B by G^2 and Tc by |G|. The toolbox's dynamics ignore `flip`: frames whose joint counts
 % against its axis are turned by half a turn about x, so that q keeps its sign.
-% Not in this file, the controller has to add it: shoulder.offset, slide.offset (offset: constant torque).
+% Not in this file, the controller has to add it: shoulder.offset 0.05, slide.offset -0.4 (offset: constant torque).
 clear links
 links(1) = Link([0.0 0.4 0.1 -1.5707963267948966 0 0.0], 'standard');
 links(1).qlim = [-2.0 2.0];

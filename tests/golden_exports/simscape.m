@@ -1,12 +1,12 @@
 % Identified parameters of 'small', written by ident on 2025-03-01.
 % Result: estimator constrained, sha256 cfb4fecdb94e3c370a3fb9b0585ea8695c5b641f50a92a3a0c1dc42bf86672a7.
-% Validation passed: in a test.
+% Validation passed: in a test, with offset, which is not in this file.
 % Rounded as the standard errors (cluster-by-segment) deserve: no combination of base parameters moves by over 0.1 of its own.
 % Units: kg, m, kg m^2, rad. Frame: the link's own. Inertia block, type Custom: CenterOfMass in that frame;
 % MomentsOfInertia [Ixx Iyy Izz] and ProductsOfInertia [Iyz Izx Ixy] about the CENTRE of mass, axes parallel to the
 % frame, tensor signs (Iyz = -integral of y z dm). Joint blocks: DampingCoefficient is viscous friction, SI;
 % driveInertia and coulomb have no parameter of a joint block: use an Inertia and a friction block on its shaft.
-% Not in this file, the controller has to add it: shoulder.offset, slide.offset (offset: constant torque).
+% Not in this file, the controller has to add it: shoulder.offset 0.05, slide.offset -0.4 (offset: constant torque).
 clear link joint
 link(1).name = 'arm';
 link(1).Mass = 4.0;

@@ -1,12 +1,12 @@
 % Identified parameters of 'small', written by ident on 2025-03-01.
 % Result: estimator constrained, sha256 cfb4fecdb94e3c370a3fb9b0585ea8695c5b641f50a92a3a0c1dc42bf86672a7.
-% Validation passed: in a test.
+% Validation passed: in a test, with drive inertia, viscous friction, Coulomb friction and offset, which are not in this file.
 % Rounded as the standard errors (cluster-by-segment) deserve: no combination of base parameters moves by over 0.1 of its own.
 % Units: SI, rad. Frame of body i: origin on joint i's line, z along it; model.frame{i} is that frame's rotation
 % seen from the link's own axes. mcI(mass, centre, tensor): tensor about the CENTRE of mass, tensor signs
 % (Ixy = -integral of x y dm). model.a{i} (spatial_v2_extended): m, h (3), Ixx Iyy Izz Iyz Ixz Ixy about the body
 % frame's ORIGIN.
-% Not in this file, the controller has to add it: shoulder.drive_inertia, slide.drive_inertia, shoulder.viscous, slide.viscous, shoulder.coulomb, slide.coulomb, shoulder.offset, slide.offset (coulomb: torque = value * sign(qd), or the smooth law of the model; drive_inertia: torque = value * qdd: rotor inertia seen at the joint; offset: constant torque; viscous: torque = value * qd).
+% Not in this file, the controller has to add it: shoulder.drive_inertia 0.1, slide.drive_inertia 3.4, shoulder.viscous 0.5, slide.viscous 6, shoulder.coulomb 0.7, slide.coulomb 8, shoulder.offset 0.05, slide.offset -0.4 (drive_inertia: torque = value * qdd: rotor inertia seen at the joint; viscous: torque = value * qd; coulomb: torque = value * sign(qd), or the smooth law of the model; offset: constant torque).
 model = struct();
 model.NB = 2;
 model.parent = [0 1];

@@ -52,6 +52,9 @@ FELT, OF_NOISE = 0.005, 0.5
 #: A value as any robot has it is told where this share of a joint's torque is its work, as of a joint that is vertical
 #: but for a small tilt.
 SPOILT = 0.2
+#: Values of these that matter to no joint by PART of its torque, and leave this much of all that is missed, may be
+#: taken from friction that no model has: cogging.
+SLIGHT, HELPS = ("length", "zero", "clock", "position scale"), 0.99
 #: What changes within a recording: neither is a matter of the files. One that leaves so much of a joint's error is
 #: not what spoils it.
 DRIFTS, LEAVES = ("fading", "warming"), 0.85
@@ -429,6 +432,9 @@ def _ordinary(c: Candidate, now: Weighed) -> bool:
     if c.mistake.size is None:  # no model has all of its friction, but one half of whose error that is lacks a part
         slight = np.where(halved, min(c.mistake.slight, PART), c.mistake.slight)
         return bool(np.all(fell <= slight**2 * torques)) and c.mistake.slight > 0.0
+    small = bool(np.all(fell <= np.where(halved, FELT, PART) ** 2 * torques))
+    if c.mistake.kind in SLIGHT and small and float(fell.sum()) < (1.0 - HELPS**2) * float(left.sum()):
+        return True
     spoilt = bool(np.any(halved & (fell > SPOILT**2 * torques)))
     return abs(c.value) <= c.mistake.size.ordinary and not spoilt
 

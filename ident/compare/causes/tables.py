@@ -23,6 +23,7 @@ from ident.compare.doctor.doctor import DENSITIES
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import Hypothesis, Move, TorqueGain, Unexplained
 from ident.compare.doctor.search import Search
+from ident.compare.doctor.words import WITHOUT
 from ident.logs.motion import Motion
 from ident.model import Spring
 from ident.model.model import Model
@@ -42,14 +43,14 @@ _EXACT = 0.015
 _ROUNDS = 4
 #: Units of length that a robot file may be in where another is declared.
 _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
-_ELSEWHERE = ("gravity", "geometry", "spring")
+_ELSEWHERE = ("gravity", "geometry", "elastic")
 #: Standard deviations of gains, of zeros [rad] and of densities of links, and gains [log] that any robot has.
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
 #: A gain so large may stand for a torque that lacks gravity.
 _LACKS = 2.0
 #: Share of a joint's squared error that is left where a fault is worth the name.
 _HELPS = 0.99
-#: The same of a body that is left out, which has ten numbers of its own.
+#: The same of a body that is left out, which has ten numbers of its own, and of numbers as the logs ask for.
 _EXTRA = 0.5
 
 
@@ -86,7 +87,8 @@ class Found:
             case Unexplained(part="density", asked=(factor,)):
                 return abs(log(factor)) <= DENSITIES
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))
-        extra = self.fault.kind == "extra" and not self.fault.asserted  # ten numbers more always help some joint
+        free = isinstance(self.fault.move, Unexplained) and bool(self.fault.move.asked)  # as the logs ask for
+        extra = free or (self.fault.kind == "extra" and not self.fault.asserted)  # more numbers always help some joint
         worse = not self.fault.asserted and self.after.relative > (_HELPS if extra else 1.0) * self.before.relative
         return worse or bool(np.all(without > (_EXTRA if extra else _HELPS) * with_it))
 
@@ -229,6 +231,8 @@ def _lengths(robot: Robot) -> dict[str, Robot]:
 
 def _mend(fault: Fault, table: Table, robot: Robot) -> str:
     """Return what to change, and where."""
+    if fault.what == WITHOUT:
+        return table.described.gravity(np.zeros(3))
     if fault.kind == "gravity":
         axis = fault.what.split()[3]  # such as "-z"
         size = float(np.linalg.norm(robot.gravity)) * (-1.0 if axis[0] == "-" else 1.0)
@@ -237,7 +241,7 @@ def _mend(fault: Fault, table: Table, robot: Robot) -> str:
         return f"add {fault.what.split()[-2]} degrees to {table.described.offset}"
     if fault.kind == "geometry":
         return "describe the robot so"
-    if fault.kind == "spring":
+    if fault.kind == "elastic":
         return f"add it: {below('model', *lines((Spring((fault.where,)),)))}"
     if fault.kind == "extra":
         return "measure the link with all that is fixed to it, and export its report again"

@@ -23,12 +23,12 @@ from ident.compare.doctor.hypotheses import (
     Hypothesis,
     InLinks,
     Move,
-    OtherView,
     Space,
     Swapped,
     Unexplained,
     can_exist,
     touched,
+    views_of,
 )
 from ident.compare.doctor.mistakes import Setting, inertials_of
 from ident.compare.doctor.search import MARGIN, Option, Search, alike
@@ -75,21 +75,7 @@ def searching(
     """
     values = frozen(table, (model.robot.n, 10), "the CAD table", ModelError)
     robot, given = model.robot, dict(joint_values or {})
-    others: dict[str, Robot] = {}
-    views: list[OtherView] = []
-    if motions:
-        size = float(np.linalg.norm(robot.gravity))
-        for axis in range(3):
-            for sign in (1.0, -1.0):
-                gravity = sign * size * np.eye(3)[axis]
-                if size and np.abs(gravity - robot.gravity).max() > 1e-6 * size:
-                    name = f"gravity {'+-'[sign < 0]}{'xyz'[axis]}"
-                    others[name] = robot.with_gravity(gravity)
-                    views.append(OtherView(name, "gravity"))
-        for name, other in (geometries or {}).items():
-            others[name] = other.with_gravity(robot.gravity)
-            views.append(OtherView(name, "geometry"))
-        views += [OtherView(name, "spring") for name in springs or {}]
+    others, views = views_of(robot, geometries or {}, springs or {}) if motions else ({}, [])
     factors: dict[str, tuple[Model, Regression]] = {"": (model, regression)}
 
     def look(view: str, gains: Array) -> Evidence:
@@ -127,7 +113,7 @@ class Fault:
     """One thing that is wrong.
 
     kind: family of the mistake ("sign", "point", "unit", "order", "axes", "frame", "count", "swap", "gravity",
-    "geometry", "spring", "torque sign", "torque gain", "extra", "override", "unexplained"). where: link, joint or
+    "geometry", "elastic", "torque sign", "torque gain", "extra", "override", "unexplained"). where: link, joint or
     "whole table". what: in words. asserted: nothing else explains it as well, within the margin; otherwise `rivals` do.
     log_odds: against the same reading without it, prior odds included. evidence: numbers in one sentence. slight: no
     larger than in any robot, or no help to any prediction, where logs have been asked that.

@@ -39,8 +39,10 @@ GAIN = 5.0
 PRIOR = {
     "sign": 0.09, "point": 0.09, "unit": 0.13, "number": 0.08, "order": 0.04, "axes": 0.07, "mirror": 0.03,
     "frame": 0.07, "count": 0.04, "swap": 0.05, "gravity": 0.04, "geometry": 0.02, "torque sign": 0.04,
-    "torque gain": 0.04, "extra": 0.05, "override": 0.06, "unexplained": 0.04, "spring": 0.02,
+    "torque gain": 0.04, "extra": 0.05, "override": 0.06, "unexplained": 0.04, "elastic": 0.02,
 }  # fmt: skip
+#: The view of a log whose torques have no part of gravity.
+NO_GRAVITY = "gravity none"
 #: Mistakes of this kind are made in one link.
 SINGLE = "number"
 #: Bodies whose integral of r r^T dm has a negative eigenvalue beyond this share of its trace cannot exist.
@@ -178,6 +180,29 @@ class Hypothesis:
     def extras(self) -> tuple[ExtraBody, ...]:
         """The extra bodies among the moves."""
         return tuple(m for m in self.moves if isinstance(m, ExtraBody))
+
+
+def views_of(
+    robot: Robot, geometries: Mapping[str, Robot], springs: Mapping[str, Term]
+) -> tuple[dict[str, Robot], list[OtherView]]:
+    """Return robots by the names of views in which gravity or geometry is another one, and these views and springs."""
+    others: dict[str, Robot] = {}
+    views: list[OtherView] = []
+    size = float(np.linalg.norm(robot.gravity))
+    for axis in range(3):
+        for sign in (1.0, -1.0):
+            gravity = sign * size * np.eye(3)[axis]
+            if size and np.abs(gravity - robot.gravity).max() > 1e-6 * size:
+                name = f"gravity {'+-'[sign < 0]}{'xyz'[axis]}"
+                others[name] = robot.with_gravity(gravity)
+                views.append(OtherView(name, "gravity"))
+    if size:
+        others[NO_GRAVITY] = robot.with_gravity(np.zeros(3))
+        views.append(OtherView(NO_GRAVITY, "gravity"))
+    for name, other in geometries.items():
+        others[name] = other.with_gravity(robot.gravity)
+        views.append(OtherView(name, "geometry"))
+    return others, views + [OtherView(name, "elastic") for name in springs]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.doctor.hypotheses import (
+    NO_GRAVITY,
     ExtraBody,
     Hypothesis,
     InLinks,
@@ -19,6 +20,8 @@ from ident.compare.doctor.search import Search
 from ident.robot.robot import Robot
 from ident.spatial.inertia import to_com
 
+#: What is said of a log whose torques have no part of gravity.
+WITHOUT = "torques are without gravity, as after a drive that takes it out"
 _PART_WORDS = {
     "mass": "mass is off, the other numbers are right (overridden?)",
     "density": "mass and tensor are off by one factor, the centre is right (another material?)",
@@ -47,6 +50,8 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
         case TorqueGain(joint, factor):
             other = "torque is recorded with the other sign" if factor < 0 else ""
             return robot.joint_names[joint], other or f"torque has to be multiplied by {factor:.3g}"
+        case OtherView(name) if name == NO_GRAVITY:
+            return "all joints", WITHOUT
         case OtherView(name, kind):
             if kind == "gravity":
                 return "robot", f"gravity points along {name.removeprefix('gravity ')} of the base, not as described"

@@ -9,7 +9,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ModelError
 from ident.estimate.estimate import rounded
-from ident.export.identified import Identified, lacking
+from ident.export.identified import Identified
 from ident.export.text import number
 from ident.model import Coupled, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque
 from ident.model.standard import COULOMB
@@ -91,11 +91,11 @@ def controller(item: Identified, target: str) -> Controller:
     errors = item.estimate.covariance.standard_errors
     known = {base.expression(k): f"+- {error:.1e}" for k, error in enumerate(errors) if np.isfinite(error)}
     expressions = [own.expression(k) for k in range(len(own.names))]
-    notes = lacking(left)
+    head, notes = item.without(left)
     functions = controller_functions(model, own, theta)
     signals, (state, expected) = _signals(model), _test(model, theta, width)
     about = (
-        *item.head,
+        *head,
         *CONVENTIONS,
         f"width of Coulomb friction's tanh: {width:g} rad/s (m/s), {law}.",
         *(

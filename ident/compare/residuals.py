@@ -30,7 +30,7 @@ from ident.regression.compress import Columns, packed_columns, packed_rows
 from ident.regression.regression import lengths, r_factor
 from ident.tables import below
 
-Kind = Literal["delay", "friction", "drift", "elastic", "coupling", "gain", "offset"]
+Kind = Literal["delay", "friction", "drift", "spring", "coupling", "gain", "offset"]
 #: All that are tried.
 KINDS: tuple[Kind, ...] = get_args(Kind)
 #: Widths of tanh, relative to a joint's largest speed, that stand in for any law of friction.
@@ -181,7 +181,7 @@ def _candidates(motion: Motion, part: slice, predicted: Array) -> Iterator[_Cand
             ("friction", "by load", sign * np.abs(load)),
             ("drift", "sign", sign * age),
             ("drift", "speed", v * age),
-            ("elastic", "elastic", q[:, j]),
+            ("spring", "spring", q[:, j]),
         ]
         for kind, what, column in single:
             if kind in ("delay", "gain") and not driven:
@@ -336,7 +336,7 @@ def sentence(hint: Hint, prismatic: frozenset[str] = frozenset()) -> str:
         "drift": f"friction {'grows' if value > 0 else 'falls'} by {float(f'{abs(value):.2g}'):g} {unit}"
         + (f" at 1 {way}/s" if hint.what == "speed" else "")
         + " from the first row to the last; warm the robot up before, or fit the warm part alone (start_s)",
-        "elastic": f"the residual follows position ({value:.3g} {unit}/{way}); a spring, balancer, hose or cable is"
+        "spring": f"the residual follows position ({value:.3g} {unit}/{way}); a spring, balancer, hose or cable is"
         " missing from the model",
         "coupling": f"the residual follows the {hint.what} of {hint.other}; look for a coupled transmission"
         if hint.what == "movement"

@@ -13,13 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import cases
-from sheet_corpus import Body, corpus, creo, fixed, fusion, principal, random_body, scientific, solidworks
+from sheet_corpus import Body, corpus, creo, fixed, fusion, onshape, principal, random_body, scientific, solidworks
 
+from ident.cad.back_to_cad import sheet_text
 from ident.cad.sheets.evidence import examine
 from ident.cad.sheets.read import parse_sheet
 from ident.cad.sheets.readings import decide, products_of, to_inertials
 from ident.cad.sheets.sheet import Number, Sheet, values
 from ident.errors import CadError
+from ident.pipelines.checked_cad import cad_check
 from ident.spatial.inertia import Pose, rpy, symmetric, transformed
 
 CORPUS = list(corpus())
@@ -294,6 +296,20 @@ def test_thin_plates_exist_within_rounding_and_impossible_bodies_do_not():
     assert found["body"].verdict == found["blocks"].verdict == "problem"
 
 
+def test_moments_that_are_printed_as_zero_ask_for_more_decimals():
+    """In kg and m with two decimals."""
+    small = Body(0.8, np.array([0.01, -0.02, 0.05]), 1e-3 * np.diag([2.0, 2.5, 1.5]), 3e-4, 0.05)
+    written = solidworks(small, length="m", show=fixed(2))
+    sheet = parse_sheet(written.text)
+    (told,) = [f for f in examine(sheet) if f.verdict == "problem"]
+    assert (told.about, told.value) == ("digits", "print more decimals, or smaller units")
+    assert told.evidence.startswith("Ixx, Iyy, Izz printed as 0.00 kg m^2")
+    with pytest.raises(CadError, match=r"printed as 0.00 kg m\^2, and rounding hides what they are"):
+        to_inertials(sheet)
+    heavier = sheet_text(written.text, sheet, to_inertials(parse_sheet(solidworks(small, length="m").text)), "positive")
+    assert "Volume = 0.00 " in heavier  # over which the density had been computed
+
+
 def test_contradictions_of_declared_signs_are_reported():
     body = random_body(np.random.default_rng(4))
     for text, about in (
@@ -383,3 +399,11 @@ def test_a_mass_that_a_user_set_over_tensors_of_another_is_said_and_never_taken(
     for products in (None, "positive", "tensor"):
         with pytest.raises(CadError, match=r"contradict one another.*Take off in the CAD program what a user set"):
             to_inertials(sheet, products)
+
+
+def test_check_says_which_reports_cannot_be_read_before_their_sign_is_said(tmp_path):
+    written = onshape(random_body(np.random.default_rng(1)))
+    (tmp_path / "arm.txt").write_text(written.text, encoding="utf-8")
+    assert cad_check(tmp_path).unsigned == ("arm",)
+    (tmp_path / "arm.txt").write_text(solidworks(random_body(np.random.default_rng(1))).text, encoding="utf-8")
+    assert cad_check(tmp_path).unsigned == ()

@@ -29,6 +29,7 @@ from ident.logs import Motion
 from ident.logs.motion import split
 from ident.model import Balancer, Coulomb, Model, Offset, Viscous, torque
 from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
+from ident.report import doctor_text
 from ident.report.doctor_text import lines_in
 from ident.robot import Joint, Robot, read_robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
@@ -606,3 +607,16 @@ def test_a_torque_doubted_for_its_size_is_told_by_that_and_by_no_gain() -> None:
     assert not already_doubted(replace(gain, where="turn"), doubts)
     assert not already_doubted(replace(gain, rivals=()), doubts)
     assert not already_doubted(gain, ("lift: mass 9 kg, CAD's 1 kg",))
+
+
+def test_errors_that_are_equal_with_and_without_a_cause_are_left_out() -> None:
+    """ "Misses 2.01 %, without that 2.01 %" explains nothing: the odds do."""
+    cause = SimpleNamespace(
+        ordinary=False, asserted=True, where="link2", what="is off", log_odds=67.0, mend="mend it", rivals=(),
+        mistake=SimpleNamespace(file="table"), joints=("a1",), joints_before=(0.1,), joints_after=(0.1,),
+        before=0.0201, after=0.0201, pair=None,
+    )  # fmt: skip
+    assert doctor_text._cause(cause, "cad.csv", "robot.urdf")[1] == "    odds 10^29 to 1"
+    cause.after = 0.01
+    told = doctor_text._cause(cause, "cad.csv", "robot.urdf")[1]
+    assert told == "    what CAD predicts misses 2.01 %, without that 1 %; odds 10^29 to 1"

@@ -19,12 +19,14 @@ from ident.cli.console import BAD_INPUT, PROBLEMS
 from ident.cli.main import app as whole
 from ident.compare.doctor import other_convention
 from ident.compare.doctor.mistakes import inertials_of, natural
-from ident.estimate import refine_cad, solid_bodies
+from ident.estimate import estimated, refine_cad, solid_bodies
+from ident.estimate.estimate import NamedCause
+from ident.estimate.storage import save_estimate
 from ident.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.pipelines import cad_tables
 from ident.pipelines import steps as pipeline
-from ident.pipelines.factors import of_recordings, save_factors
+from ident.pipelines.factors import load_factors, of_recordings, save_factors
 from ident.pipelines.loaded import load
 from ident.regression import base_parameters, compress, save_regression
 from ident.robot import read_robot
@@ -204,7 +206,7 @@ def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path)
     there, bodies = with_mistake(made, tmp_path)
     result = run("doctor", there, "--out", tmp_path / "corrected.csv")
     assert result.exit_code == PROBLEMS, result.output
-    assert "link3: mass and inertia are in g where kg is declared" in result.output
+    assert "link3: mass and inertia are 1000 times too large, as g read as kg" in result.output
     assert "against the numbers as given" in result.output
     assert "link3.m: " in result.output
     corrected = read_cad(tmp_path / "corrected.csv")
@@ -215,7 +217,7 @@ def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path)
 
 @pytest.mark.parametrize(
     ("number", "factor", "said"),
-    [(0, 1e3, "mass is in g where kg is declared"), (3, 1e3, "cz is 1000 times too large")],
+    [(0, 1e3, "mass is 1000 times too large, as g read as kg"), (3, 1e3, "cz is 1000 times too large")],
 )
 def test_one_wrong_number_is_said_alike_by_every_command(made, tmp_path, number, factor, said):
     folder, bodies = made
@@ -251,7 +253,7 @@ def test_doctor_takes_a_saved_fit_instead_of_the_logs(made, tmp_path):
     for fit in (results, results / "estimate.json"):
         result = run("doctor", there, "--fit", fit)
         assert result.exit_code == PROBLEMS, result.output
-        assert "PROBLEM: link3: mass and inertia are in g where kg is declared" in result.output
+        assert "PROBLEM: link3: mass and inertia are 1000 times too large, as g read as kg" in result.output
         assert "gravity, geometry and springs were not questioned" in result.output
     text = (there / "robot.toml").read_text(encoding="utf-8")
     (there / "robot.toml").write_text(text.replace("a = 0.4", "a = 0.5"), encoding="utf-8")
@@ -259,6 +261,39 @@ def test_doctor_takes_a_saved_fit_instead_of_the_logs(made, tmp_path):
     assert result.exit_code == BAD_INPUT
     assert "another robot or model" in result.output
     assert run("doctor", there, "--fit", tmp_path).exit_code == BAD_INPUT
+
+
+def test_a_table_is_not_refined_with_a_fit_that_is_to_be_mended_first(made, tmp_path):
+    """The torques of q2 were 12 % too large: `run` said so, and `refine` made the links heavier without a word."""
+    folder = made[0]
+    loaded = load(replace(read_experiment(folder), cad=None))
+    save_factors(of_recordings(loaded), tmp_path / "factors.npz")
+    regression = load_factors(tmp_path / "factors.npz").regression
+    cause = NamedCause(
+        "q2", "its torque has to be 10.8 % smaller", "dataset.toml", "its gain", (), (), (), (), (0.2, 0.1)
+    )
+    save_estimate(replace(estimated(loaded.model, regression), causes=(cause,)), tmp_path / "estimate.json")
+    out = tmp_path / "out.csv"
+    for command in ("refine", "doctor"):
+        result = run(command, folder, "--fit", tmp_path, "--out", out)
+        assert result.exit_code == BAD_INPUT, result.output
+        assert (
+            "is not to be corrected: the mistake is elsewhere, q2: its torque has to be 10.8 % smaller" in result.stderr
+        )
+        assert not out.exists()
+    result = run("doctor", folder, "--fit", tmp_path)
+    assert "PROBLEM, not in the table: q2: its torque has to be 10.8 % smaller" in result.output
+
+
+def test_links_that_were_not_freed_do_not_move_far_without_a_word(made, once):
+    found = cad_tables._examined(made[0], cad_tables.CadWishes(), lambda *_: None)
+    right = cad_tables._refined(found, cad_tables.RefineWishes(), lambda *_: None, whole=False)
+    assert right.far == ""
+    heavy = np.array(found.diagnosis.corrected)
+    heavy[1] *= 1.5
+    other = replace(found, diagnosis=replace(found.diagnosis, corrected=heavy))
+    moved = cad_tables._refined(other, cad_tables.RefineWishes(), lambda *_: None, whole=False)
+    assert "numbers that were not freed ended more than 3 tolerances from CAD, link2." in moved.far
 
 
 def test_doctor_takes_a_fit_with_the_friction_that_its_logs_chose(made, tmp_path):
@@ -272,7 +307,7 @@ def test_doctor_takes_a_fit_with_the_friction_that_its_logs_chose(made, tmp_path
     save_factors(of_recordings(chosen), tmp_path / "factors.npz")
     result = run("doctor", there, "--fit", tmp_path / "factors.npz")
     assert result.exit_code == PROBLEMS, result.output
-    assert "PROBLEM: link3: mass and inertia are in g where kg is declared" in result.output
+    assert "PROBLEM: link3: mass and inertia are 1000 times too large, as g read as kg" in result.output
 
 
 def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tmp_path):
@@ -289,7 +324,7 @@ def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tm
     assert np.linalg.norm(refined.inertials[2, 1:3] - bodies[2, 1:3]) < 0.02 * truth
     rows = list(csv.DictReader((out / "side_by_side.csv").open(encoding="utf-8")))
     mass = next(r for r in rows if r["link"] == "link3" and r["number"] == "m")
-    assert "in g where kg is declared" in mass["why"]
+    assert "as g read as kg" in mass["why"]
     assert "% from the logs" in mass["why"]
     inertia = next(r for r in rows if r["link"] == "link3" and r["number"] == "Izz")
     assert inertia["why"].endswith("% from the logs (about the link's origin)")
@@ -390,7 +425,7 @@ def test_a_length_unit_that_is_wrong_by_far_is_named(made, tmp_path):
     (tmp_path / "cad.csv").write_text(text.replace('length = "mm"', 'length = "m"'), encoding="utf-8")
     result = run("doctor", made[0], "--cad", tmp_path / "cad.csv")
     assert result.exit_code == PROBLEMS, result.output
-    assert "PROBLEM: the whole table: centre is in mm where m is declared" in result.output
+    assert "PROBLEM: the whole table: centre is 1000 times too large, as mm read as m" in result.output
 
 
 def test_refine_takes_the_tolerances_that_cad_states(made, once, tmp_path):

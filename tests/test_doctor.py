@@ -31,6 +31,7 @@ from ident.compare.doctor.hypotheses import (
 from ident.compare.doctor.mistakes import Mistake, Setting, inertials_of, natural
 from ident.compare.doctor.search import MARGIN
 from ident.errors import ModelError
+from ident.estimate import Prior, Tolerances, refine_cad
 from ident.regression import compress
 from ident.spatial.inertia import Pose, from_com, tensor, to_com, transformed
 
@@ -83,12 +84,20 @@ def test_mistakes_are_what_they_say():
     flipped = known("products of inertia have the other sign").made(printed, 1, setting)
     np.testing.assert_array_equal(flipped[[5, 6, 8]], -printed[[5, 6, 8]])
     np.testing.assert_allclose(inertials_of(known("counted twice").made(printed, 1, setting)[None], False)[0], 2 * body)
-    heavy = known("mass and inertia are in g where kg is declared").made(printed, 1, setting)
+    heavy = known("mass and inertia are 1000 times too large, as g read as kg").made(printed, 1, setting)
     assert heavy[0] == pytest.approx(1000 * m)
     np.testing.assert_allclose(heavy[1:4], c)
     np.testing.assert_allclose(heavy[4:], 1000 * inertia[np.triu_indices(3)])
     factors = [k.made(np.ones(10), 1, setting)[[0, 1, 4]] for k in KNOWN if k.kind == "unit"]
     assert len(np.unique(np.round(np.log(factors), 6), axis=0)) == len(factors)
+
+
+def test_units_are_told_by_how_much_numbers_are_off():
+    """0.0022 in a column of kg was called "in kg where g is declared", and inches "in in"."""
+    names = [m.name for m in KNOWN if m.kind == "unit"]
+    assert "mass is 1000 times too small, as kg read as g" in names
+    assert "centre is 25.4 times too small, as inches read as mm" in names
+    assert not [name for name in names if "declared" in name or " in in " in name]
 
 
 def test_prior_odds_of_all_mistakes_sum_to_one_at_most():
@@ -290,6 +299,42 @@ def test_a_body_that_cad_leaves_out_of_an_inner_link_is_named_there():
     table[i] -= lacks
     (fault,) = doctor(searching(c.model, compress(c.model, c.motion), table)).faults
     assert (fault.kind, fault.move.link) == ("extra", i)
+
+
+def test_of_a_link_whose_mistake_is_not_sure_what_all_of_them_share_is_kept():
+    """A mirrored part: which frame it is in is not sure, its mass is."""
+    c = case(11, 0)
+    cad = natural(c.cad, False)
+    cad[1] = next(m for m in KNOWN if "its z is" in m.name and m.kind == "mirror").made(
+        cad[1], 1, Setting(c.model.robot, False)
+    )
+    regression, table = compress(c.model, c.motion), inertials_of(cad, False)
+    found = doctor(searching(c.model, regression, table))
+    (link,) = found.unknown
+    mean, covariance = found.left[link]
+    assert mean[0] == pytest.approx(c.bodies[1, 0], rel=0.03)
+    assert np.sqrt(covariance[0, 0]) < 0.05 * mean[0]
+    np.testing.assert_allclose(mean, c.bodies[1], atol=0.1 * np.abs(c.bodies[1, 1:]).max())
+    assert np.linalg.eigvalsh(covariance).min() > 0
+
+
+def test_a_body_that_is_left_out_is_added_to_what_cad_says_of_its_link():
+    c, i = case(119, 0), 3
+    mass, centre, inertia = to_com(c.bodies[i])
+    values, vectors = np.linalg.eigh(np.trace(inertia) / 2 * np.eye(3) - inertia)
+    at = centre + vectors[:, 2] * np.sqrt(values[2] / mass)
+    table = c.bodies.copy()
+    table[i] -= from_com(0.4 * mass, at, 0.4 * mass * 0.02**2 * np.eye(3))
+    regression = compress(c.model, c.motion)
+    found = doctor(searching(c.model, regression, table))
+    mean, covariance = found.left[c.model.robot.links[i]]
+    prior = table.copy()
+    prior[i] = mean
+    start = Prior(prior, "CAD and the body that it lacks")
+    metric = replace(Tolerances.shares(start, 0.02), covariances={i: covariance})
+    refined = refine_cad(c.model, regression, start, metric=metric).estimate.inertials
+    assert refined[i, 0] == pytest.approx(c.bodies[i, 0], rel=0.05)
+    np.testing.assert_allclose(np.delete(refined[:, 0], i), np.delete(c.bodies[:, 0], i), rtol=0.03)
 
 
 def test_frames_are_those_of_the_right_geometry():

@@ -293,7 +293,7 @@ def misprinted(rng: np.random.Generator, robot: Robot, cad: np.ndarray) -> tuple
         return true, "CAD extra", robot.links[i]
     mistake = [x for x in KNOWN if x.kind == kind][rng.integers(sum(x.kind == kind for x in KNOWN))]
     if kind == "unit" and rng.random() < 0.5:
-        mistake = next(x for x in KNOWN if x.name == "mass and inertia are in g where kg is declared")
+        mistake = next(x for x in KNOWN if x.name == "mass and inertia are 1000 times too large, as g read as kg")
     whole = kind in ("unit", "sign", "point", "axes") and rng.random() < 0.25
     for k in range(n) if whole else (i,):
         numbers[k] = mistake.made(numbers[k], k, setting)

@@ -241,7 +241,7 @@ def sheet_text(text: str, sheet: Sheet, inertials: Array, products: Products) ->
     m, c, central = to_com(inertials)
     sign = 1.0 if products == "tensor" else -1.0
     places: list[tuple[Number, float]] = [(sheet.mass, m), *zip(sheet.center, c.tolist(), strict=True)]
-    if sheet.density is not None and sheet.volume is not None:
+    if sheet.density is not None and sheet.volume is not None and sheet.volume.value:
         places.append((sheet.density, m / float(sheet.volume.value)))
     if sheet.moments is not None:
         moments, axes = _principal(sheet, central)

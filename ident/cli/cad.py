@@ -79,7 +79,10 @@ def check(
     found = pipelines.cad_check(source, meshes)
     answer(**checked(found))
     show_checked(found)
-    say(plural(found.problems, "problem") if found.problems else "no problem found", style="bold")
+    none = "no problem found" + ", but the sign of the products has to be said" * bool(found.unsigned)
+    say(plural(found.problems, "problem") if found.problems else none, style="bold")
+    if found.unsigned:
+        tell_note(f"`ident cad read` needs --products tensor or positive: {', '.join(found.unsigned)} leave it open")
     if found.problems:
         raise typer.Exit(PROBLEMS)
 

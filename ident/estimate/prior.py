@@ -268,16 +268,18 @@ class Tolerances:
 
     mass: share of the mass; centre [m], along each axis; tensor: share of sqrt(I_aa I_bb), of the entry I_ab about
     the centre of mass; each one number for all links, or one for each. joint: share of each joint term that the prior
-    states. Raises ModelError unless all are positive.
+    states. covariances: of the inertials (10, 10) of links, by their places, where these are known otherwise.
+    Raises ModelError unless all are positive.
     """
 
     mass: float | tuple[float, ...] = 0.02
     centre: float | tuple[float, ...] = 1e-3
     tensor: float | tuple[float, ...] = 0.05
     joint: float = 0.3
+    covariances: Mapping[int, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for name, value in self._numbers():
             for x in np.atleast_1d(value):
                 if not 0.0 < x < np.inf:
                     raise ModelError(f"the tolerance of the {name} must be positive, got {x:g}")
@@ -297,11 +299,17 @@ class Tolerances:
     def root(self, prior: Prior) -> Array:
         """Return its root (10 n, 10 n), linear in theta at the prior. Raises ModelError for too many or few of them."""
         n = len(prior.inertials)
-        for name, value in vars(self).items():
+        for name, value in self._numbers():
             if np.ndim(value) and np.shape(value) != (n,):
                 raise ModelError(f"the tolerances of the {name} are {np.size(value)}, wanted one or {n}, one per link")
         each = (np.broadcast_to(value, n) for value in (self.mass, self.centre, self.tensor))
-        return _diagonal([_tolerance_root(*of) for of in zip(prior.inertials, *each, strict=True)])
+        roots = [_tolerance_root(*of) for of in zip(prior.inertials, *each, strict=True)]
+        for i, covariance in self.covariances.items():
+            roots[i] = np.linalg.inv(np.linalg.cholesky(covariance))
+        return _diagonal(roots)
+
+    def _numbers(self) -> list[tuple[str, float | tuple[float, ...]]]:
+        return [(name, value) for name, value in vars(self).items() if name != "covariances"]
 
 
 def _tolerance_root(body: Array, mass: float, centre: float, tensor: float) -> Array:

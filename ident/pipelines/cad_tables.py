@@ -22,11 +22,12 @@ from ident.compare.causes.weighing import Weigher
 from ident.compare.doctor import Diagnosis, doctor, other_convention
 from ident.compare.doctor.hypotheses import InLinks, OtherView
 from ident.errors import CadError, EstimationError, InputError, RegressionError, need
-from ident.estimate import Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
+from ident.estimate import Prior, Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
 from ident.estimate.estimate import NamedCause
 from ident.estimate.estimators import Weight
 from ident.estimate.interval import Intervals, NumberVerdict, natural
 from ident.estimate.refined import Refined
+from ident.estimate.storage import load_estimate
 from ident.experiment import build_model, read_experiment
 from ident.files import file_word, whole_folder, write_whole
 from ident.logs import Motion
@@ -56,7 +57,7 @@ class Examined:
     """An experiment's model and factors, its CAD table, what the doctor says of it, and what to know of the logs.
 
     source: where the table comes from, None for the robot's own description. outside: what is wrong with the robot file
-    or the logs, where the table seems wrong: looked for in logs, not in saved factors.
+    or the logs: looked for in logs where the table seems wrong; of a saved fit what was named with it (`refused`).
     """
 
     loaded: Loaded
@@ -66,6 +67,7 @@ class Examined:
     diagnosis: Diagnosis
     warnings: tuple[Warned, ...]
     outside: tuple[NamedCause, ...] = ()
+    refused: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +75,8 @@ class RefinedTable:
     """What was examined, the refined table in the links of the given one, and all numbers side by side.
 
     allowed: what the logs allow for each number, None where that was not asked. far: a warning of numbers that ended
-    farther from CAD than that and CAD's tolerance ask for, "" without. odd: sentences on radii of gyration that neither
-    CAD's tolerance nor the logs allow.
+    farther from CAD than its tolerance (data-first: and the logs) ask for, "" without. odd: sentences on radii of
+    gyration that neither CAD's tolerance nor the logs allow.
     """
 
     examined: Examined
@@ -93,7 +95,7 @@ def cad_doctor(
 
     out: table (.csv, .toml) to write, without the mistakes that are sure. Raises InputError for another ending,
     CadError, ConfigError, RobotError, LogError for the files, RegressionError for a fit of another model, and CadError
-    where a table is to be written though the robot file or the logs are wrong.
+    where a table is to be written though the robot file or the logs are wrong, by a saved fit or here.
     """
     table_ending(out)
     if out is not None:
@@ -166,10 +168,11 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         loaded = replace(loaded, experiment=experiment, model=model, base=base_parameters(model))
     known = Table(table, settled_in(given), other_convention(experiment.robot), described_by(experiment.robot))
     start, springs = loaded, dict[str, str]()
+    outside = tuple[NamedCause, ...]()
     while True:
         warned, moved = list[Warned](), list[Motion]()
         if wishes.fit is not None:
-            loaded, regression = _fitted(wishes.fit, loaded)
+            loaded, regression, outside = _fitted(wishes.fit, loaded)
         else:
             loaded = with_springs(start, springs, warned) if springs else start
             loaded = with_terms(loaded, warned, tell)
@@ -183,7 +186,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         if not more or experiment.own_model:
             break
         springs |= more
-    outside = tuple[NamedCause, ...]()
+    refused = bool(outside)
     if moved and diagnosis.faults:
         outside = causes_of(examination(loaded, tell, moved), loaded)
         weigher = Weigher(loaded.model, rows_of(moved, thinned=True), loaded.prior)
@@ -191,12 +194,12 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         faults = (replace(f.fault, slight=f.ordinary) for f in sorted(told, key=lambda f: f.ordinary))
         diagnosis = replace(diagnosis, faults=tuple(faults))
     log_warned(warned)
-    return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside)
+    return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside, refused)
 
 
 def _require_table_alone(found: Examined) -> None:
     """Raise CadError where the robot file or the logs are wrong, for which a table must not make up."""
-    sure = [str(cause) for cause in found.outside if not cause.rivals]
+    sure = [str(cause) for cause in found.outside if found.refused or not cause.rivals]
     sure += [str(f) for f in found.diagnosis.faults if isinstance(f.move, OtherView) and f.asserted]
     if sure:
         raise CadError(
@@ -206,8 +209,8 @@ def _require_table_alone(found: Examined) -> None:
         )
 
 
-def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression]:
-    """Return the factors that lie beside a saved estimate, and the experiment with the joint terms that they have.
+def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression, tuple[NamedCause, ...]]:
+    """Return the experiment with a saved estimate's joint terms, the factors beside that, and what was wrong with it.
 
     Raises RegressionError where they are another model's.
     """
@@ -222,7 +225,8 @@ def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression]:
             file=path,
             fix="Run `ident run` again, or leave out --fit",
         )
-    return loaded, regression
+    estimate = path.with_name("estimate.json")
+    return loaded, regression, load_estimate(estimate).causes if estimate.is_file() else ()
 
 
 def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> RefinedTable:
@@ -230,18 +234,24 @@ def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> 
     tell("refining", 0, 1)
     model, diagnosis = found.loaded.model, found.diagnosis
     corrected = solid_bodies(model.robot, diagnosis.corrected, list(diagnosis.unknown))
+    left = {model.robot.links.index(link): known for link, known in diagnosis.left.items()}
+    for i, (body, _) in left.items():
+        corrected[i] = body
     prior = cad_prior(model.robot, corrected, f"{found.cad.source}, corrected", found.cad.joint_values)
     bounds = found.loaded.experiment.bounds
     free = np.array([link in diagnosis.unknown for link in model.robot.links])
     shares = np.where(free[:, None], FREE, diagnosis.shares)
+    far = ""
     if how.way == "weighted":
         mass, centre, tensor = (Tolerances.shares(prior, share) for share in shares.T)
         tolerances = Tolerances(
             how.mass_tolerance or mass.mass,
             centre.centre if how.centre_tolerance is None else how.centre_tolerance / 1000,
             how.tensor_tolerance or tensor.tensor,
+            covariances={i: covariance for i, (_, covariance) in left.items()},
         )
         refined = refine_cad(model, found.regression, prior, metric=tolerances, bounds=bounds)
+        far = _moved(found, refined, prior, tolerances)
     else:
         weight: Weight = "vanishing" if how.way == "data-first" else "cross-validated"
         refined = refine_cad(model, found.regression, prior, weight=weight, bounds=bounds)
@@ -252,7 +262,8 @@ def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> 
     odd = odd_radii(model.robot.links, refined.estimate.inertials, doubtful, allowed) if allowed else ()
     table = back_to_cad.refined_cad(found.cad, model.robot, refined.estimate.inertials)
     judged = verdicts(allowed, diagnosis.corrected) if whole and allowed else None
-    far = "" if allowed is None or how.way != "data-first" else _far(found, refined, allowed)
+    if how.way == "data-first" and allowed is not None:
+        far = _far(found, refined, allowed)
     tell("refining", 1, 1)
     return RefinedTable(found, table, refined, allowed, _changes(found, table, refined, judged), far, odd)
 
@@ -301,6 +312,20 @@ def _sensible(how: RefineWishes) -> None:
             raise InputError(f"is {value:g}", key=key, fix=fix)
 
 
+def _moved(found: Examined, refined: Refined, prior: Prior, tolerances: Tolerances) -> str:
+    """Return a warning of numbers of links that were not freed, and yet ended far from CAD by its tolerances; or ""."""
+    assert refined.estimate.inertials is not None
+    trusted = np.repeat([link not in found.diagnosis.unknown for link in found.loaded.robot.links], 10)
+    off = np.abs(tolerances.root(prior) @ (refined.estimate.inertials - prior.inertials).ravel()) * trusted
+    if not (off > FAR).any():
+        return ""
+    return (
+        f"{(off > FAR).sum()} of {trusted.sum()} numbers that were not freed ended more than {FAR:g} tolerances from "
+        f"CAD, {refined.numbers[int(np.argmax(off))].name} by {off.max():.0f}: no mistake of the list explains why the "
+        "logs ask for that"
+    )
+
+
 def _far(found: Examined, refined: Refined, allowed: Intervals) -> str:
     """Return a warning of numbers that ended farther from CAD than their intervals and CAD's tolerance ask for."""
     assert refined.estimate.inertials is not None
@@ -339,7 +364,9 @@ def _changes(
             said.append("freed from the table")
         if judged and number.name in judged:
             said.append(judged[number.name])
-        said.append(f"{100 * number.data_share:.0f} % from the logs{moved if entry.startswith('I') else ''}")
+        open_ = number.data_share > 0.005 and judged and judged.get(number.name) == "not determined by any motion"
+        logs = "the logs, with CAD's other numbers" if open_ else "the logs"
+        said.append(f"{100 * number.data_share:.0f} % from {logs}{moved if entry.startswith('I') else ''}")
     return back_to_cad.changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
 
 

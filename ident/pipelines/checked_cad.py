@@ -23,6 +23,7 @@ from ident.cad import (
     write_cad,
 )
 from ident.cad.sheets.read import find_sheets
+from ident.cad.sheets.readings import unsigned
 from ident.cad.sheets.sheet import Products
 from ident.cad.source import is_sheet
 from ident.compare.shape import Misfit, against_shapes
@@ -66,6 +67,11 @@ class CheckedCad:
     shapes: Shapes = Shapes()
     fix: str = ""
     robot: Path | None = None
+
+    @property
+    def unsigned(self) -> tuple[str, ...]:
+        """The links whose reports cannot be read before the sign of their products is said."""
+        return tuple(k for k, r in self.reports.items() if isinstance(r, Sheet) and unsigned(r))
 
     @property
     def problems(self) -> int:

@@ -126,7 +126,7 @@ def kind_of(file: Path) -> Kind:
         if b"link" not in head:
             none = "is named by no dataset.toml beside it that can be read, and is no CAD table: no column 'link'"
             problem = none if head.strip() else "is empty"
-            fix = "Name a log in a dataset.toml beside it; give a CAD table the header that README shows"
+            fix = "Name a log in a dataset.toml beside it; give a CAD table the header that docs/guide/files.md shows"
             raise InputError(problem, file=file, fix=fix)
         return "cad"
     if ending != ".toml":

@@ -60,9 +60,11 @@ def lines_in(mend: str) -> str:
 def _cause(cause: Cause, file: str, robot: str) -> list[str]:
     odds = f"odds 10^{min(cause.log_odds / 2.302585, 999):.0f} to 1"
     of = "what CAD predicts misses" if cause.mistake.file == "table" else "error on stretches left out"
+    before, after = (f"{100 * x:.3g} %" for x in (cause.before, cause.after))
+    missed = f"{of} {before}, without that {after}; " if before != after else ""
     return [
         f"{_head(cause.ordinary, cause.asserted)}: {cause.where}: {cause.what}",
-        f"    {of} {100 * cause.before:.3g} %, without that {100 * cause.after:.3g} %; {odds}",
+        f"    {missed}{odds}",
         f"    {_joints(cause)}",
         *(f"    cannot be told apart from: {rival}" for rival in cause.rivals[:_SHOWN]),
         f"    {file}: {cause.mend}",
@@ -125,8 +127,12 @@ def diagnosis_sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:
 
 def freed_sentences(diagnosis: Diagnosis) -> list[str]:
     """Return which links are freed from the table, and why."""
-    instead = "what the logs leave open of it is a solid body's of its size"
-    return [f"PROBLEM: {link} is freed from the table: {why}; {instead}" for link, why in diagnosis.unknown.items()]
+    solid, mean = "a solid body's of its size", "the mean of what it may be, by its odds"
+    return [
+        f"PROBLEM: {link} is freed from the table: {why}; what the logs leave open of it is "
+        f"{mean if link in diagnosis.left else solid}"
+        for link, why in diagnosis.unknown.items()
+    ]
 
 
 def interval_sentences(allowed: Intervals) -> list[str]:

@@ -21,6 +21,7 @@ from ident.cad.sheets.readings import (
     central,
     decide,
     declared,
+    printed_as_zero,
     ratio_of_shifts,
     why_undecided,
 )
@@ -72,7 +73,7 @@ def examine(sheet: Sheet) -> tuple[Finding, ...]:
         _point(sheet, decision),
         _body(sheet, decision),
         *_density(sheet),
-        _gyration(sheet),
+        _digits(sheet) if sheet.lost else _gyration(sheet),
         *_remarks(sheet),
     )
 
@@ -227,6 +228,11 @@ def _density(sheet: Sheet) -> list[Finding]:
             has = f"{middle:.5g} kg/m^3{hint}, and {sheet.material} has {named[0][0]:g} to {named[0][1]:g}"
             found.append(Finding("material", "problem", f"the density is not that of {sheet.material}", has))
     return found
+
+
+def _digits(sheet: Sheet) -> Finding:
+    what = f"{printed_as_zero(sheet)}, and no body has moments of zero"
+    return Finding("digits", "problem", "print more decimals, or smaller units", what, sheet.tensor[0].line)
 
 
 def _gyration(sheet: Sheet) -> Finding:

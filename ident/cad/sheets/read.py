@@ -118,7 +118,7 @@ def _unknown(lines: list[str], unconfirmed: list[str], file: str) -> CadError:
         )
     else:
         problem = "the file is no mass-property report that is known; nothing in it was understood"
-    fix = f"Known are {known}; or write a table, as the README shows (cad.csv)"
+    fix = f"Known are {known}; or write a table, as docs/guide/files.md shows (cad.csv)"
     return CadError(problem, file=file, line=first if entries and not unconfirmed else None, fix=fix)
 
 

@@ -254,13 +254,13 @@ def products_of(sheet: Sheet) -> Products:
         )
     if sign := decision.products or said:
         return sign
-    if all(sheet.tensor[k].value == 0 for k in (1, 2, 4)):
+    if not unsigned(sheet):
         return "tensor"
     raise CadError(
         f"the sign of the products of inertia {UNDECIDED}: {why_undecided(sheet)}",
         file=sheet.source,
         line=sheet.tensor[1].line,
-        fix='Say which: products = "tensor" where Ixy = -integral of x y dm, or "positive" where it is +integral',
+        fix="Say which: --products tensor where Ixy = -integral of x y dm, --products positive where it is +integral",
     )
 
 
@@ -269,9 +269,16 @@ def to_inertials(sheet: Sheet, products: Products | None = None, frame: Pose | N
 
     frame: the CAD output frame seen from the link frame; without it, the inertials are in the output frame.
     products: the sign of the printed products, where the user knows it; without it, see `products_of`.
-    Raises CadError when the numbers contradict one another, when the sign cannot be told or is refuted by them, or when
-    the tensors are not about the points that the sheet names.
+    Raises CadError when moments are printed as zero, when the numbers contradict one another, when the sign cannot be
+    told or is refuted by them, or when the tensors are not about the points that the sheet names.
     """
+    if sheet.lost:
+        raise CadError(
+            f"{printed_as_zero(sheet)}, and rounding hides what they are",
+            file=sheet.source,
+            line=sheet.tensor[0].line,
+            fix="Print the report again with more decimals, or in smaller units",
+        )
     if products is None:
         products = products_of(sheet)
     elif products not in SAID:
@@ -295,6 +302,18 @@ def to_inertials(sheet: Sheet, products: Products | None = None, frame: Pose | N
         )
     found = from_com(*central(sheet, products))
     return frozen(transformed(found, frame) if frame is not None else found, (10,), "inertials", CadError)
+
+
+def printed_as_zero(sheet: Sheet) -> str:
+    """Return in words which moments of inertia of a sheet are printed as zero."""
+    first = sheet.tensor[0]
+    return f"{', '.join(sheet.lost)} printed as {first.text} {first.unit}"
+
+
+def unsigned(sheet: Sheet) -> bool:
+    """Return whether nothing tells the sign of a sheet's products, and it matters: who reads it has to say."""
+    undecided = decide(sheet).products is None and declared(sheet)[0] is None
+    return undecided and any(sheet.tensor[k].value for k in (1, 2, 4))
 
 
 def declared(sheet: Sheet) -> tuple[Products | None, str]:

@@ -220,6 +220,11 @@ class Sheet:
         assert given is not None  # a reader makes sure of it
         return given
 
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Which moments of inertia are nothing but rounding: printed as zero, which no body has."""
+        return tuple(f"I{e}" for e, n in zip(ENTRIES, self.tensor, strict=True) if e[0] == e[1] and not n.value)
+
     def numbers(self) -> tuple[Number, ...]:
         """Return every number of the sheet, in the order of the lines."""
         groups: list[Sequence[Number] | None] = [self.box, self.center, self.at_center, self.at_origin, self.moments]

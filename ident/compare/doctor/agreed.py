@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.cad.check import GYRATION
+from ident.compare.doctor.evidence import spread
 from ident.compare.doctor.hypotheses import (
     PARTS,
     ExtraBody,
@@ -36,12 +37,8 @@ def unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collect
     """Return the links whose numbers no mistake that is sure makes right, and why."""
     robot, found = space.setting.robot, dict[int, str]()
     for i, (body, inertials) in enumerate(zip(right.numbers, space.inertials(right), strict=True)):
-        if not can_exist(body, space.setting.about_origin):
-            found[i] = "a body with these numbers cannot exist"
-            continue
-        radius = float(np.sqrt(np.linalg.eigvalsh(to_com(inertials)[2])[2] / body[0]))
-        if not GYRATION[0] <= radius <= GYRATION[1]:
-            found[i] = f"its radius of gyration would be {radius:.2g} m"
+        if why := _impossible(space, body, inertials):
+            found[i] = why
     alone = Counter(i for move in best.moves for i in touched(move))
     found |= {i: "too much is wrong with it" for i, count in alone.items() if count > 2 and i not in found}
     for move in best.moves:
@@ -63,6 +60,14 @@ def unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collect
     return {robot.links[i]: why for i, why in sorted(found.items())}
 
 
+def _impossible(space: Space, body: Array, inertials: Array) -> str:
+    """Return why numbers (10,) as declared are no link's, "" where they may be."""
+    if not can_exist(body, space.setting.about_origin):
+        return "a body with these numbers cannot exist"
+    radius = float(np.sqrt(np.linalg.eigvalsh(to_com(inertials)[2])[2] / body[0]))
+    return "" if GYRATION[0] <= radius <= GYRATION[1] else f"its radius of gyration would be {radius:.2g} m"
+
+
 def told_by(search: Search, state: Hypothesis) -> Hypothesis:
     """Return a hypothesis that says of each link only what the logs show of it.
 
@@ -80,6 +85,44 @@ def told_by(search: Search, state: Hypothesis) -> Hypothesis:
                     single = (InLinks(mistake, (i,)) for i in links if i not in hidden)
                     return told_by(search, search.space.of(search.table, (*single, *rest)))
     return state
+
+
+def what_is_left(
+    search: Search,
+    best: Hypothesis,
+    right: Hypothesis,
+    links: Collection[str],
+    may: Mapping[Move, Sequence[tuple[Hypothesis, float]]],
+) -> dict[str, tuple[Array, Array]]:
+    """Return mean (10,) and covariance (10, 10) of the inertials of links over all that these may be, by its odds.
+
+    right, links: of `unknown`. may: what each mistake that is not sure may be, with log odds. What all of it has in
+    common is so held as a right table's numbers are. Left out is a link of which nothing is to be kept: its numbers
+    are no link's, or wrong in several ways or in none that has a name.
+    """
+    space, found, robot = search.space, dict[str, tuple[Array, Array]](), search.space.setting.robot
+    for i in map(robot.links.index, links):
+        own = [m for m in best.moves if i in touched(m) or (isinstance(m, ExtraBody) and m.link == i)]
+        whole = any(isinstance(m, Unexplained) and m.part == "all" and len(m.links) > 1 for m in best.moves)
+        nameless = all(isinstance(m, Unexplained) and m.part == "all" and len(may.get(m, ())) < 2 for m in own)
+        impossible = _impossible(space, right.numbers[i], space.inertials(right)[i])
+        if impossible or len(own) > 1 or whole or nameless:
+            continue
+        bodies, covariances, weights = list[Array](), list[Array](), list[float]()
+        for state, odds in [each for move in own for each in may.get(move, ())] or [(best, 0.0)]:
+            extras = [extra for extra in state.extras if extra.link == i]
+            body = space.inertials(state)[i]
+            far = np.linalg.norm(body[1:4]) > robot.reach * abs(body[0])
+            if not far and not _impossible(space, state.numbers[i], body):
+                roots = [spread(body) * search.shares(state)[i], *(extra.root for extra in extras)]
+                bodies.append(body + sum((extra.mean for extra in extras), np.zeros(10)))
+                covariances.append(np.sum([root @ root.T for root in roots], axis=0))
+                weights.append(float(np.exp(odds)))
+        if bodies:
+            between = np.cov(np.array(bodies).T, aweights=weights, ddof=0)
+            mean = np.average(bodies, axis=0, weights=weights)
+            found[robot.links[i]] = mean, between + np.average(covariances, axis=0, weights=weights)
+    return found
 
 
 def contained(space: Space, less: Hypothesis, move: Move, other: Move) -> bool:

@@ -14,7 +14,7 @@ from ident.arrays import Array, frozen
 from ident.cad.sheets.read import find_sheets, read_sheet
 from ident.cad.sheets.readings import decide
 from ident.cad.table import COLUMNS
-from ident.compare.doctor.agreed import FREED, agreement, contained, told_by, unknown
+from ident.compare.doctor.agreed import FREED, agreement, contained, told_by, unknown, what_is_left
 from ident.compare.doctor.beam import best as best_of
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import (
@@ -161,7 +161,8 @@ class Diagnosis:
     and without the faults found; tolerance: how far right numbers are off, given or learnt, in the latter case with
     the range `learnt` that holds it with 95 %; shares (n, 3): tolerances of the mass, the centre and the tensor of
     each link if only the asserted mistakes were made, larger where numbers are off, or may be, in no known way.
-    kind: of the fit's covariance. unknown: links of which `corrected` says nothing that is sure, and why.
+    kind: of the fit's covariance. unknown: links of which `corrected` says nothing that is sure, and why; left: mean
+    (10,) and covariance (10, 10) of the inertials of those of which something is known all the same.
     """
 
     faults: tuple[Fault, ...]
@@ -175,6 +176,7 @@ class Diagnosis:
     notes: tuple[str, ...] = ()
     learnt: tuple[float, float] | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
+    left: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
 
 
 def doctor(search: Search) -> Diagnosis:
@@ -194,6 +196,7 @@ def doctor(search: Search) -> Diagnosis:
     tolerance = search.tolerance(best)
     faults, asserted, shares = [], list[Move](), best.shares
     mended = list[tuple[Move, Move]]()  # of what is not sure: numbers on which all that it may be agree
+    may = dict[Move, list[tuple[Hypothesis, float]]]()
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
         less = search.without(best, move)
@@ -207,6 +210,8 @@ def doctor(search: Search) -> Diagnosis:
             state, told = space.after(less, named.move), named.move
             odds += named.score
             near = [Option(move, 0.0), *(o for o in near if o is not named)]
+        may[move] = [(space.after(less, o.move), o.score) for o in near]
+        may[move].append((state, 0.0 if told is move or named is None else named.score))
         said = _in_words(near, search, less)
         if instead is not None:
             said.append(" together with ".join(": ".join(described(m, robot, search, instead)) for m in instead.moves))
@@ -236,11 +241,12 @@ def doctor(search: Search) -> Diagnosis:
             if body[0] and np.allclose(body, start.numbers[k], rtol=1e-6, atol=0):
                 pair = f"{robot.links[k]} and {robot.links[i]}"
                 notes.append(f"{pair} have the same numbers: is one report in both places?")
+    freed = unknown(space, best, right, [*asserted, *(move for move, _ in mended)])
     return Diagnosis(
         tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.inertials(right), E.size,
         (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
         _tolerances(np.maximum(search.shares(right), shares), space), E.kind, tuple(notes), _learnt(search, best),
-        unknown(space, best, right, [*asserted, *(move for move, _ in mended)]),
+        freed, what_is_left(search, best, right, freed, may),
     )  # fmt: skip
 
 

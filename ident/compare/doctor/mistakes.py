@@ -102,34 +102,41 @@ def known_mistakes() -> tuple[Mistake, ...]:
 
 
 def _units() -> list[Mistake]:
-    """Return units taken for others: of mass, of length, of both together, and of the moments of inertia alone."""
+    """Return units taken for others: of mass, of length, of both together, and of the moments of inertia alone.
+
+    Their names say by how much numbers are off: kg read as g may as well be t read as kg, whichever a table declares.
+    """
     mass = {"kg": 1.0, "g": 1e-3, "lb": _LB}
-    length = {"m": 1.0, "mm": 1e-3, "in": _IN, "cm": 1e-2}
+    length = {"m": 1.0, "mm": 1e-3, "inches": _IN, "cm": 1e-2}
     found: list[tuple[float, float, float, str]] = []
     for is_, said in product(mass, mass):
         if is_ != said:
             f = mass[said] / mass[is_]
-            found.append((f, 1.0, f, f"mass and inertia are in {is_} where {said} is declared"))
-            found.append((f, 1.0, 1.0, f"mass is in {is_} where {said} is declared"))
+            found.append((f, 1.0, f, f"mass and inertia are {_times(f)}, as {is_} read as {said}"))
+            found.append((f, 1.0, 1.0, f"mass is {_times(f)}, as {is_} read as {said}"))
     for is_, said in product(length, length):
         if is_ != said:
             f = length[said] / length[is_]
-            found.append((1.0, f, f * f, f"centre and inertia are in {is_} where {said} is declared"))
-            found.append((1.0, f, 1.0, f"centre is in {is_} where {said} is declared"))
-    for small, short in (("g", "mm"), ("lb", "in")):
+            found.append((1.0, f, f * f, f"lengths in centre and inertia are {_times(f)}, as {is_} read as {said}"))
+            found.append((1.0, f, 1.0, f"centre is {_times(f)}, as {is_} read as {said}"))
+    for small, short in (("g", "mm"), ("lb", "inches")):
         f, g = 1.0 / mass[small], 1.0 / length[short]
         own, si = f"{small} and {short}", "kg and m"
-        found.append((f, g, f * g * g, f"all numbers are in {own} where {si} are declared"))
-        found.append((1 / f, 1 / g, 1 / (f * g * g), f"all numbers are in {si} where {own} are declared"))
+        found.append((f, g, f * g * g, f"all numbers are {own} read as {si}"))
+        found.append((1 / f, 1 / g, 1 / (f * g * g), f"all numbers are {si} read as {own}"))
     for f in (1e3, 1e6, 1e9, 1.0 / _LB, _IN**-2, _IN**-2 / _LB):
-        found.append((1.0, 1.0, f, f"moments of inertia are {f:.6g} times too large"))
-        found.append((1.0, 1.0, 1.0 / f, f"moments of inertia are {f:.6g} times too small"))
+        found += [(1.0, 1.0, x, f"moments of inertia are {_times(x)}") for x in (f, 1.0 / f)]
     distinct: dict[tuple[float, ...], Mistake] = {}
     for *factors, name in found:  # "mm where m" and "m where km" are one and the same: the first name stays
         thousands = all(abs(math.log10(f) % 3 - 1.5) > 1.4 for f in factors)
         made = Mistake("unit", name, _scaled(_sizes(*factors)), weight=1.0 if thousands else _RARE)
         distinct.setdefault(tuple(float(f"{x:.9g}") for x in factors), made)
     return list(distinct.values())
+
+
+def _times(factor: float) -> str:
+    """Return by how much numbers are off, in words."""
+    return f"{max(factor, 1.0 / factor):.6g} times too {'large' if factor > 1.0 else 'small'}"
 
 
 def _single_numbers() -> list[Mistake]:

@@ -458,6 +458,21 @@ def test_a_spring_whose_rest_is_known_is_part_of_the_code(tmp_path):
     np.testing.assert_allclose(made.regressor(*x.given.values()) @ made.PHI, found, rtol=1e-9, atol=1e-9)
 
 
+def test_each_joint_keeps_the_width_of_its_own_friction_in_every_language(tmp_path):
+    x = arm3(terms=(Viscous(), *(SmoothCoulomb(0.02 * (k + 1), (f"joint{k + 1}",)) for k in range(3))))
+    x.estimate = replace(x.estimate, shapes=x.model.shapes)
+    x.given["qd"][0] = (0.01, 0.03, -0.05)  # where each bends
+    made = module(x.write("python", tmp_path / "x.py"))
+    made.self_test()
+    found = {name: getattr(made, name)(*(x.given[a] for a in arrays)) for name, arrays in FUNCTIONS.items()}
+    x.check(found, 1e-9)
+    c = c_library(x.write("c", tmp_path / "c.h"))
+    cpp = cpp_library(x.write("cpp", tmp_path / "cpp.hpp"))
+    for library in (c, cpp[np.float64]):
+        assert library("self_test")() == 0
+        x.check(called(library, x), 1e-9)
+
+
 def test_nonlinear_viscous_friction_is_part_of_the_code_of_every_language(tmp_path):
     x = arm3(terms=(Viscous(), NonlinearViscous(0.3, top=0.5), SmoothCoulomb(COULOMB_WIDTH)))
     x.estimate = replace(x.estimate, shapes=x.model.shapes)
@@ -633,8 +648,8 @@ def test_tanh_and_its_slopes():
         ({"joint1.coulomb": {"tanh": 0.05}, "joint2.coulomb": {"tanh": 0.05}}, 0.05, "as fitted"),
         (
             {"joint1.coulomb": {"tanh": 0.05}, "joint2.coulomb": {"tanh": 0.02}},
-            0.01,
-            "another one (tanh 0.02 and tanh 0.05)",
+            0.05,
+            "as fitted; 0.02 at joint2, narrower in the same ratio",
         ),
         ({"joint1.coulomb": {"dahl": 0.001}, "joint2.coulomb": {"dahl": 0.001}}, 0.01, "another one (dahl 0.001)"),
         ({}, 0.01, "does not say which law was fitted"),

@@ -22,7 +22,7 @@ from ident.arrays import Array, checked
 from ident.errors import ModelError
 from ident.model.model import Model
 from ident.model.standard import COULOMB
-from ident.model.term import along
+from ident.model.term import Term, along
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Joint, Robot
 from ident.spatial.inertia import Pose, transformed, upper
@@ -98,8 +98,8 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
     parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but friction: bodies, drive inertia, springs,
     offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its slope along qdd; friction (n) is the
     torque of the terms that resist movement. regressor (n, b): inverse_dynamics + friction = Y phi. Those with a tanh
-    take one over its width as the input `PER_WIDTH`; the widths of the model's own terms are not used. friction and
-    regressor take the `signals_of` the model, too.
+    take one over its width, the widest joint's, as the input `PER_WIDTH`; others are narrower as in the model. friction
+    and regressor take the `signals_of` the model, too.
     Raises ModelError for terms without a formula and for numbers that do not fit.
     """
     if base.standard != model.names:
@@ -169,6 +169,7 @@ def _columns(
 ) -> Iterator[tuple[int, int, Scalar]]:
     """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
     k = model.n_rigid
+    widths = [width_of(term) for term in model.terms if term.kind == COULOMB]
     for term in model.terms:
         if not hasattr(term, "symbol"):
             raise ModelError(
@@ -179,9 +180,18 @@ def _columns(
                 x, v, a = (row.astype(object) @ signal for signal in (q, qd, qdd))
                 needs = {name: signals[name] for name in getattr(term, "needs", ())}
                 own = {name: row.astype(object) @ s if len(s) == len(row) else s[0] for name, s in needs.items()}
-                column = np.tanh(v * per_width) if term.kind == COULOMB else term.symbol(x, v, a, **own)
+                if term.kind == COULOMB:
+                    narrower = max(widths) / width_of(term)
+                    column = np.tanh(v * per_width if narrower == 1.0 else v * (narrower * per_width))
+                else:
+                    column = term.symbol(x, v, a, **own)
                 yield from ((int(j), k, float(row[j]) * column) for j in np.flatnonzero(row))
             k += 1
+
+
+def width_of(term: Term) -> float:
+    """Return the width of a term's tanh [rad/s; m/s], or of its law's at a coupled motor; 1 where it has none."""
+    return float(getattr(getattr(term, "law", term), "tanh", 1.0))
 
 
 def regrouped(robot: Robot, inertials: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,8 +80,8 @@ class Controller:
 def controller(item: Identified, target: str) -> Controller:
     """Return the functions of a result; raises ModelError without robot or where a term cannot be told apart."""
     robot, base = item.geometry(target), item.estimate.base
-    width, law = _width(item)
-    terms, left = _terms(item, robot, width)
+    width, widths, law = _width(item)
+    terms, left = _terms(item, robot, width, widths)
     model = Model(robot, terms)
     own = base_parameters(model) if left else base
     kept = [k for k, name in enumerate(base.standard) if name not in left]
@@ -131,25 +132,37 @@ def body_line(link: str) -> str:
     return f"{link}: {', '.join(INERTIAL)}"
 
 
-def _width(item: Identified) -> tuple[float, str]:
-    """Return the width of the tanh and why it is that: the fitted one, where there is one for all joints."""
-    laws = {tuple(shape.items()) for name, shape in item.estimate.shapes.items() if name.endswith(f".{COULOMB.name}")}
-    if len(laws) == 1 and [kind for kind, _ in next(iter(laws))] == ["tanh"]:
-        return next(iter(laws))[0][1], "as fitted"
+def _width(item: Identified) -> tuple[float, dict[str, float], str]:
+    """Return the widest tanh, each joint's by the name of its friction, and why they are that: as fitted, if they are.
+
+    A result that has another law of Coulomb friction anywhere gets COULOMB_WIDTH at all joints.
+    """
+    ending = f".{COULOMB.name}"
+    laws = {name: tuple(shape.items()) for name, shape in item.estimate.shapes.items() if name.endswith(ending)}
+    if laws and all([kind for kind, _ in law] == ["tanh"] for law in laws.values()):
+        each = {name: law[0][1] for name, law in laws.items()}
+        widest = max(each.values())
+        others = ", ".join(f"{x:g} at {name.removesuffix(ending)}" for name, x in each.items() if x != widest)
+        return widest, each, f"as fitted{f'; {others}, narrower in the same ratio' if others else ''}"
     if not laws:
-        return COULOMB_WIDTH, "a choice: the result does not say which law was fitted"
-    told = " and ".join(sorted({" ".join(f"{kind} {value:g}" for kind, value in law) for law in laws}))
-    return COULOMB_WIDTH, f"a choice: the law that was fitted is another one ({told})"
+        return COULOMB_WIDTH, {}, "a choice: the result does not say which law was fitted"
+    told = " and ".join(sorted({" ".join(f"{kind} {value:g}" for kind, value in law) for law in laws.values()}))
+    return COULOMB_WIDTH, {}, f"a choice: the law that was fitted is another one ({told})"
 
 
-def _terms(item: Identified, robot: Robot, width: float) -> tuple[tuple[Term, ...], tuple[str, ...]]:
-    """Return the joint terms that code is made of, in the order of the names, and the names of those left out."""
+def _terms(
+    item: Identified, robot: Robot, width: float, widths: Mapping[str, float]
+) -> tuple[tuple[Term, ...], tuple[str, ...]]:
+    """Return the joint terms that code is made of, in the order of the names, and the names of those left out.
+
+    widths: of the tanh of each Coulomb friction by name; width: of those without.
+    """
     shares = {drive.motor: drive.shares for drive in coupled_drives(robot) if drive.motor in coupled_motors(robot)}
     terms: list[Term] = []
     left: list[str] = []
     for name in item.terms:
         owner, _, kind = name.rpartition(".")
-        smooth = SmoothCoulomb(width, (owner,))
+        smooth = SmoothCoulomb(widths.get(name, width), (owner,))
         law: Term | None = (
             smooth if kind == COULOMB.name else restored(kind, item.estimate.shapes.get(name, {}), (owner,))
         )

@@ -56,7 +56,8 @@ class NamedCause:
     where: joint or file part; what: is wrong there; file: that it is in; mend: what to change in it; rivals: what
     explains the logs as well. joints: names; before, after (n,): their errors on stretches left out, relative to the
     torque, and total: those of all joints together. log_odds: against no mistake, trace: of the joint that shows it
-    best; both None in files of earlier versions.
+    best; both None in files of earlier versions. by_table: whether errors are of what the CAD table predicts, in place
+    of stretches left out.
     """
 
     where: str
@@ -70,6 +71,7 @@ class NamedCause:
     total: tuple[float, float]
     log_odds: float | None = None
     trace: Trace | None = None
+    by_table: bool = False
 
     @property
     def short(self) -> str:
@@ -79,7 +81,8 @@ class NamedCause:
     def __str__(self) -> str:
         before, after = (f"{100 * x:.3g} %" for x in self.total)
         rival = f"; or {self.rivals[0]}" if self.rivals else ""
-        evidence = f" (error on stretches left out {before}, without that {after})" * (before != after)
+        of = "what CAD predicts misses" if self.by_table else "error on stretches left out"
+        evidence = f" ({of} {before}, without that {after})" * (before != after)
         return f"{self.short}{evidence}{rival}; {self.file}: {self.mend}"
 
 

@@ -236,6 +236,7 @@ def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tupl
             (c.before, c.after),
             min(c.log_odds, _CERTAIN),
             c.trace,
+            c.by_table,
         )
         for c in found.causes
         if not c.ordinary and (terms or c.mistake.kind != "term")

@@ -75,7 +75,7 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
     with whole_folder(where, FILES) as folder:
         with sharing(by) as client:
             factors, result, anew = _judged(loaded, calibration, told, tell, command, client)
-            if anew.springs:
+            while anew.springs:  # each one that is found is in the model next time
                 start = with_springs(start, anew.springs, before)
                 told[:] = before
                 loaded, calibration = with_calibration(with_terms(start, told, tell), told, tell)

@@ -59,7 +59,7 @@ def lines_in(mend: str) -> str:
 
 def _cause(cause: Cause, file: str, robot: str) -> list[str]:
     odds = f"odds 10^{min(cause.log_odds / 2.302585, 999):.0f} to 1"
-    of = "what CAD predicts misses" if cause.mistake.file == "table" else "error on stretches left out"
+    of = "what CAD predicts misses" if cause.by_table else "error on stretches left out"
     before, after = (f"{100 * x:.3g} %" for x in (cause.before, cause.after))
     missed = f"{of} {before}, without that {after}; " if before != after else ""
     return [

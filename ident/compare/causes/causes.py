@@ -73,7 +73,8 @@ class Cause:
     what, mend: in words; log_odds: against the same reading without it; rivals: what explains the logs as well, in
     words; ordinary: no larger than any robot's, or it cannot be told apart from what is. joints, joints_before,
     joints_after (n,): names of the joints, and errors of each torque of the log; trace: of the joint that shows it
-    best. pair: the log as it is read without it, and without the first rival; None where there is none.
+    best. pair: the log as it is read without it, and without the first rival; None where there is none. by_table:
+    whether errors are of what the CAD table predicts, in place of stretches left out.
     """
 
     mistake: Mistake
@@ -90,6 +91,7 @@ class Cause:
     joints_after: tuple[float, ...]
     trace: Trace
     pair: tuple[Weighed, Weighed] | None = None
+    by_table: bool = False
 
     @property
     def asserted(self) -> bool:
@@ -263,6 +265,7 @@ def _of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:
         _joints(before),
         _joints(after),
         trace_of(weigher, before, after, robot, found.mistake.where),
+        by_table=True,
     )
 
 

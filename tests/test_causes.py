@@ -613,7 +613,7 @@ def test_errors_that_are_equal_with_and_without_a_cause_are_left_out() -> None:
     """ "Misses 2.01 %, without that 2.01 %" explains nothing: the odds do."""
     cause = SimpleNamespace(
         ordinary=False, asserted=True, where="link2", what="is off", log_odds=67.0, mend="mend it", rivals=(),
-        mistake=SimpleNamespace(file="table"), joints=("a1",), joints_before=(0.1,), joints_after=(0.1,),
+        by_table=True, joints=("a1",), joints_before=(0.1,), joints_after=(0.1,),
         before=0.0201, after=0.0201, pair=None,
     )  # fmt: skip
     assert doctor_text._cause(cause, "cad.csv", "robot.urdf")[1] == "    odds 10^29 to 1"

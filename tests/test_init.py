@@ -912,6 +912,18 @@ def test_long_gaps_end_a_stretch_and_a_torque_of_zero_is_no_reason_to_fail(here)
     assert "gain" in keys(pipelines.init("arm.urdf", ["log.csv"]))
 
 
+def test_a_position_that_is_missing_beside_a_robot_file_is_said(here):
+    arm(here)
+    (here / "robot.toml").write_text('urdf = "arm.urdf"\n', encoding="utf-8")
+    t, q, _, tau = log(here)
+    frame = pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)})
+    for gone in ("q3", "q1"):
+        frame.drop(columns=gone).to_csv("log.csv", index=False)
+        with pytest.raises(LogError, match=r"are positions of \d joints?, the robot file has"):
+            pipelines.init("robot.toml", ["log.csv"])
+        assert not (here / "dataset.toml").exists()
+
+
 def test_a_cad_table_that_no_robot_has_says_nothing_of_torques(here):
     """In g where kg is declared, it made kN m of torques, and a right verdict of bodies a thousand times too heavy."""
     arm(here)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.columns import evidence
-from ident.errors import IdentError, plural
+from ident.errors import IdentError, LogError, plural
 from ident.logs.manifest import si_factor
 from ident.logs.recognised import Family, clocks, fitting_units, named, windows
 from ident.pipelines.questions import Asked, words
@@ -71,9 +71,14 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
 
     families: all columns, t (N,) [any unit]. Where names and numbers leave it open, joints in one row from the base
     outwards are the guess: those within whose limits the positions lie, and whose bodies explain the torques best.
-    Raises InputError for an answer that is no joints.
+    Raises InputError for an answer that is no joints, LogError for fewer than a robot has whose joints nobody can lock.
     """
     size = len(position.of)
+    if size < len(arm.names) and len(arm.of(arm.names[:size]).joints) != size:
+        shown = ", ".join(c.shown for c in position.columns)
+        problem = f"{shown} are positions of {plural(size, 'joint')}, the robot file has {len(arm.names)}"
+        fix = "Add the missing column, or give a URDF, whose other joints are locked"
+        raise LogError(problem, file=position.columns[0].file, fix=fix)
     if all(isinstance(of, str) for of in position.of):
         return tuple(name for name in arm.names if name in position.of)
     if size == len(arm.names):

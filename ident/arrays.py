@@ -37,6 +37,11 @@ def frozen(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: ty
     return array
 
 
+def runs(mask: NDArray[np.bool_]) -> NDArray[np.int_]:
+    """Return where a mask (rows,) is true: start and stop (k, 2) of each run of rows."""
+    return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]))).reshape(-1, 2)
+
+
 def checked(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: type[InputError] = InputError) -> Array:
     """Return `value` as a read-only C-contiguous float64 array of `shape`, without a copy where it is one already.
 

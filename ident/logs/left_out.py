@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ident.arrays import runs
 from ident.logs.manifest import Recording
 from ident.logs.readers.formats import Chunk
 
@@ -43,7 +44,7 @@ def left_out(raw: Mapping[str, Chunk], before: Mapping[str, Chunk], record: Reco
 def lost(signals: Sequence[np.ndarray], position: Sequence[np.ndarray]) -> NDArray[np.bool_]:
     """Return which rows (rows,) are zero in all signals, at most GAP at a time, with positions far from it around."""
     zero = np.all([c == 0.0 for c in signals], axis=0)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], zero, [False]]))).reshape(-1, 2)
+    edges = runs(zero)
     steps = [np.nanmedian(np.abs(np.diff(q.astype(np.float64)))) for q in position] if len(edges) else []
     for a, b in edges.tolist():
         around = [k for k in (a - 1, b) if 0 <= k < len(zero)]

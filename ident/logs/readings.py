@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, runs
 from ident.logs.readers.formats import Chunk
 
 ENOUGH = 200_000  # rows that are looked at
@@ -180,9 +180,9 @@ def saturated(tau: Array) -> NDArray[np.bool_]:
             if not end or not AT_END <= rows <= SELDOM * len(x):
                 continue
             near = int(np.sum(x == beside(x[~at])))
-            edges = np.flatnonzero(np.diff(np.concatenate([[False], at, [False]])))
-            held = rows > len(x) / 2 and len(edges) < 2 * VISITS
-            if rows > TIMES * near and np.diff(edges)[::2].max() >= RUN and not held:
+            stays = runs(at)
+            held = rows > len(x) / 2 and len(stays) < VISITS
+            if rows > TIMES * near and np.diff(stays).max() >= RUN and not held:
                 found[:, j] |= at
     return found
 

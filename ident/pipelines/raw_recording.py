@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, runs
 from ident.errors import plural
 from ident.logs.left_out import GAP, lost
 from ident.logs.raw import RawTable
@@ -47,15 +47,15 @@ class RawRecording:
         whole = np.asarray(np.all([np.isfinite(c.read) for columns in used.values() for c in columns], axis=0))
         zero = lost([c.read for key in COLUMNS[1:] for c in used[key]], [c.read for c in used["position"]])
         whole &= ~zero
-        runs, cause = stretches(whole, used["time"][0].values if used["time"] else np.arange(float(len(whole))))
-        if not runs:
+        kept, cause = stretches(whole, used["time"][0].values if used["time"] else np.arange(float(len(whole))))
+        if not kept:
             return [self], []
         found = []
-        for k, (a, b) in enumerate(runs, start=1):
+        for k, (a, b) in enumerate(kept, start=1):
             cut = {key: tuple(replace(c, read=c.read[a:b]) for c in columns) for key, columns in used.items()}
             signals = replace(self.signals, **cut)  # type: ignore[arg-type]
             rows = None if (a, b) == (0, len(whole)) else (a + 1, b)
-            name, holes = part_name(self.name, k, len(runs)), not whole[a:b].all()
+            name, holes = part_name(self.name, k, len(kept)), not whole[a:b].all()
             found.append(replace(self, name=name, signals=signals, rows=rows, holes=holes))
         cause += f"; all signals are zero in {plural(int(zero.sum()), 'row')} of a moving robot" if zero.any() else ""
         return found, [f"{self.name}: CUT: {cause}"]
@@ -84,32 +84,22 @@ def stretches(whole: NDArray[np.bool_], time: Array) -> tuple[list[tuple[int, in
     """
     there = np.flatnonzero(whole)
     again = there[_restarts(time[there])]
-    ends = _runs(~whole)
-    short = [(a, b) for a, b in ends if b - a <= GAP and a > 0 and b < len(whole)]
     bridged = whole.copy()
-    for a, b in short:
-        bridged[a:b] = True
-    edges = np.sort(np.concatenate([np.ravel(_runs(bridged)).astype(int), again, again])).reshape(-1, 2)
+    for a, b in runs(~whole):
+        bridged[a:b] = b - a <= GAP and a > 0 and b < len(whole)
+    edges = np.sort(np.concatenate([runs(bridged).ravel(), again, again])).reshape(-1, 2)
     shortest = SHORT if len(again) else max(STRETCH * len(whole), SHORT)
-    runs = [(a, b) for a, b in edges.tolist() if b - a >= shortest]
-    if (whole.all() and not len(again)) or not runs:
+    found = [(a, b) for a, b in edges.tolist() if b - a >= shortest]
+    if (whole.all() and not len(again)) or not found:
         return [], ""
-    lost = sum(int((~whole[a:b]).sum()) for a, b in runs)
-    said = (
-        [f"numbers are missing in {plural(lost, 'row')}, at most {GAP} at a time: these are left out"] if lost else []
-    )
-    kept = ", ".join(f"{a + 1}-{b}" for a, b in runs)
+    left = sum(int((~whole[a:b]).sum()) for a, b in found)
+    said = [f"numbers are missing in {plural(left, 'row')}, at most {GAP} at a time: these are left out"] * bool(left)
+    kept = ", ".join(f"{a + 1}-{b}" for a, b in found)
     if len(again):
         said += [f"its clock starts again, {plural(len(again), 'time')}: rows {kept} are recordings of their own"]
-    elif runs != [(0, len(whole))]:
-        said += [f"numbers are missing{' for longer' if lost else ''}, and only rows {kept} are used"]
-    return runs, "; ".join(said)
-
-
-def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return where a mask (rows,) is true: (start, stop) of each run of rows."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(int), [0]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+    elif found != [(0, len(whole))]:
+        said += [f"numbers are missing{' for longer' if left else ''}, and only rows {kept} are used"]
+    return found, "; ".join(said)
 
 
 def _restarts(time: Array) -> NDArray[np.int_]:

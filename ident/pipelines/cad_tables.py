@@ -181,18 +181,20 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         tell("looking for mistakes", 0, 1)
         search = table_search(loaded.model, regression, known, moved, tolerance=wishes.tolerance)
         diagnosis = doctor(search)
+        if moved and diagnosis.faults:
+            weigher = Weigher(loaded.model, rows_of(moved, thinned=True), loaded.prior)
+            told = told_of(weigher, Reading.plain(robot), search, diagnosis.faults, known)
+            faults = (replace(f.fault, slight=f.ordinary) for f in sorted(told, key=lambda f: f.ordinary))
+            diagnosis = replace(diagnosis, faults=tuple(faults))
         tell("looking for mistakes", 1, 1)
-        more = {f.where: f.evidence for f in diagnosis.faults if f.kind == "elastic" and f.asserted}
+        elastic = (f for f in diagnosis.faults if f.kind == "elastic" and f.asserted and not f.slight)
+        more = {f.where: f.evidence for f in elastic}
         if not more or experiment.own_model:
             break
         springs |= more
     refused = bool(outside)
     if moved and diagnosis.faults:
         outside = causes_of(examination(loaded, tell, moved), loaded)
-        weigher = Weigher(loaded.model, rows_of(moved, thinned=True), loaded.prior)
-        told = told_of(weigher, Reading.plain(robot), search, diagnosis.faults, known)
-        faults = (replace(f.fault, slight=f.ordinary) for f in sorted(told, key=lambda f: f.ordinary))
-        diagnosis = replace(diagnosis, faults=tuple(faults))
     log_warned(warned)
     return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside, refused)
 
@@ -200,7 +202,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
 def _require_table_alone(found: Examined) -> None:
     """Raise CadError where the robot file or the logs are wrong, for which a table must not make up."""
     sure = [str(cause) for cause in found.outside if found.refused or not cause.rivals]
-    sure += [str(f) for f in found.diagnosis.faults if isinstance(f.move, OtherView) and f.asserted]
+    sure += [str(f) for f in found.diagnosis.faults if isinstance(f.move, OtherView) and f.asserted and not f.slight]
     if sure:
         raise CadError(
             f"is not to be corrected: the mistake is elsewhere, {sure[0]}",

@@ -17,11 +17,12 @@ from ident.cad.table import COLUMNS, Cad
 from ident.compare.causes.described import DH, Described
 from ident.compare.causes.mistakes import WEIGHTLESS, Mistake, pulled
 from ident.compare.causes.reading import Reading
+from ident.compare.causes.terms import PART
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.compare.doctor import Fault, doctor, searching
 from ident.compare.doctor.doctor import DENSITIES
 from ident.compare.doctor.evidence import Evidence, evidence
-from ident.compare.doctor.hypotheses import Hypothesis, Move, TorqueGain, Unexplained
+from ident.compare.doctor.hypotheses import Hypothesis, Move, OtherView, TorqueGain, Unexplained
 from ident.compare.doctor.search import Search
 from ident.compare.doctor.words import WITHOUT
 from ident.logs.motion import Motion
@@ -86,6 +87,8 @@ class Found:
                 return True
             case Unexplained(part="density", asked=(factor,)):
                 return abs(log(factor)) <= DENSITIES
+            case OtherView(_, "elastic"):
+                return bool(np.all(self.before.left - self.after.left <= PART**2 * self.before.torques))
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))
         free = isinstance(self.fault.move, Unexplained) and bool(self.fault.move.asked)  # as the logs ask for
         extra = free or (self.fault.kind == "extra" and not self.fault.asserted)  # more numbers always help some joint

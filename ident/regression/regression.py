@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import RegressionError
+from ident.model.standard import DriveInertia, Viscous
 from ident.regression.base import BaseParameters
 from ident.shown import Shown, shows
 from ident.spatial.inertia import INERTIAL
@@ -25,7 +26,7 @@ ROUNDING = 1e-12
 #: Periods of one motion are within 0.007 of each other on real logs, different motions of a robot 0.10 or more apart.
 ALIKE = 0.03
 #: Kinds of parameters whose columns are smooth functions of the motion.
-SMOOTH = (*INERTIAL, "drive_inertia", "viscous")
+SMOOTH = (*INERTIAL, DriveInertia.kind.name, Viscous.kind.name)
 #: Columns of a triangular factor from which it pays to make use of its zeros.
 _LARGE = 128
 

@@ -455,6 +455,15 @@ def test_a_small_tilt_is_told_where_it_is_most_of_a_vertical_joints_torque(frict
     assert first.ordinary != told
 
 
+@pytest.mark.parametrize("tilt", [15.0, 30.0])
+def test_a_base_that_stands_on_a_slope_is_named_with_its_angle(tilt: float) -> None:
+    tilted = arm().with_gravity(axis_angle([0.6, -0.8, 0], tilt * DEGREE) @ arm().gravity)
+    model, m = log(np.random.default_rng(3), tilted)
+    first = found(model, arm(), m).causes[0]
+    assert (first.mistake.kind, first.asserted, first.ordinary) == ("tilt", True, False)
+    assert abs(first.value) == pytest.approx(tilt * DEGREE, rel=0.1)
+
+
 LACKING = {
     "Coulomb friction": ("all joints", (Viscous(), Offset()), 0.0),
     "a spring at it": ("joint2", (Viscous(), Coulomb(), Offset()), 60.0),

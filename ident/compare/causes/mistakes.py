@@ -27,8 +27,6 @@ PRIOR = {
 }  # fmt: skip
 #: Those that are mended in the robot file where nothing else is said; the others in what the log is said to be.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "coupling"}
-#: Spreads beyond which no value is looked for.
-FARTHEST = 5.0
 #: Gravity that is nearer to an axis of the base than this is along it, or the base is tilted.
 _ALONG = cos(radians(20))
 #: What may look like a torque that is too small.
@@ -53,18 +51,20 @@ LATE, BLURRED = "torques come", "torques are blurred"
 class Size:
     """What values a mistake has: usually about `usual`; up to `ordinary` they are no mistake, but what any robot has.
 
-    unit: what a value is told in; None: it is the logarithm of a factor, told in percent. least: no smaller one shows.
+    unit: what a value is told in; None: it is the logarithm of a factor, told in percent. least: no smaller one shows;
+    far: spreads beyond which no value is looked for.
     """
 
     usual: float
     ordinary: float
     unit: float | None = None
     least: float = 0.0
+    far: float = 5.0
 
     @property
     def most(self) -> float:
         """The largest value that is looked for."""
-        return FARTHEST * self.usual
+        return self.far * self.usual
 
     def said(self, text: str, value: float) -> str:
         """Return a text with a value in the place of `{}`, and the factor that it is in that of `{factor}`."""

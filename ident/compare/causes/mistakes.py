@@ -226,9 +226,22 @@ def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
         for sign, word in ((1.0, "plus"), (-1.0, "minus")):
             mixed = np.eye(n)
             mixed[a + 1, a] = sign
-            what = f"its drive also moves with {names[a]}: coupled {word} one to one"
-            mend = described.keys(f"declare the coupling in [transmission], entry {sign:+.0f}")
-            yield Mistake("coupling", names[a + 1], what, mend, undone.joints(mixed))
+            coupled = f"also moves with {names[a]}: coupled {word} one to one"
+            mend = described.keys(below("transmission", *_transmission(mixed, names)))
+            for what, change, whose in (
+                (f"its drive {coupled}", undone.joints(mixed), "position and torque"),
+                (f"its torque, not its position, is that of a drive that {coupled}", undone.motors(mixed), "torque"),
+            ):
+                both = f'{mend}, and `side = "motor"` for {whose} in dataset.toml'
+                yield Mistake("coupling", names[a + 1], what, both, change)
+
+
+def _transmission(mixed: Array, joints: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of a robot file for drives whose speeds are `mixed` (n, n) of those of the joints."""
+    motors = [f"motor{j + 1}" for j in range(len(mixed))]
+    ((a, b),) = np.argwhere(mixed - np.eye(len(mixed)))
+    coupling = f'coupling = [{{ motor = "{motors[a]}", joint = "{joints[b]}", ratio = {mixed[a, b]:.0f} }}]'
+    return f"motors = {motors}".replace("'", '"'), f"ratios = {[1] * len(mixed)}", coupling
 
 
 def _columns(robot: Robot) -> Iterator[Mistake]:

@@ -22,7 +22,7 @@ from ident.cad import Cad, Convention, write_cad
 from ident.cli.experiments import _asked as at_a_terminal
 from ident.cli.main import main
 from ident.compare.columns import evidence
-from ident.errors import IdentError, InputError, LogError
+from ident.errors import CadError, IdentError, InputError, LogError
 from ident.logs.check import check_log
 from ident.logs.left_out import lost
 from ident.logs.log import span
@@ -162,6 +162,23 @@ def test_a_velocity_is_known_by_its_integral_and_by_when_it_comes():
     assert related(t, q, np.roll(v, 12)).late == 12
     assert abs(related(t, q, np.sin(9 * t)).alike) < 0.5
     assert related(t, q, np.zeros(len(t))) is None
+
+
+def test_the_doctor_examines_a_robot_file_with_a_link_without_bodies(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    signals = columns("q{}", q) | columns("qd{}", qd) | columns("tau{}", tau)
+    pd.DataFrame({"t": t, **signals}).to_csv("log.csv", index=False)
+    text = (here / "arm.urdf").read_text()
+    bare = re.sub(r'(<link name="b">)<inertial>.*?</inertial>', r"\1", text, flags=re.S)
+    assert bare != text
+    (here / "arm.urdf").write_text(bare)
+    pipelines.init("arm.urdf", ["log.csv"])
+    found = pipelines.doctor("experiment.toml").examination
+    assert found.table is None
+    assert not [c for c in found.causes if not c.ordinary]
+    with pytest.raises(CadError, match="gives no inertials of b to examine"):
+        pipelines.cad_doctor("experiment.toml")
 
 
 @pytest.mark.parametrize(("sign", "viscous"), [(1.0, 0.1), (1.0, 3.0), (-1.0, 3.0)])

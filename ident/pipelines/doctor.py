@@ -89,6 +89,8 @@ def file_of_cad(loaded: Loaded) -> Table | None:
 
 def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
     """Return the CAD table to examine, None where it lacks numbers. Raises what `table_of` raises."""
+    if not isinstance(experiment.cad, Path) and _without_numbers(robot):
+        return None
     cad, source = table_of(experiment, robot)
     if not np.isfinite(cad.for_robot(robot)).all():
         return None
@@ -117,9 +119,16 @@ def table_of(experiment: Experiment, robot: Robot, wishes: CadWishes = _STATED) 
     given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
     if given is not None:
         return read_source(given, robot, *words_of(wishes.frames, wishes.products)), given
-    if robot.inertials is None:
-        raise CadError("gives no inertials to examine", file=experiment.robot, fix="Add --cad with a CAD table")
+    if lacking := _without_numbers(robot):
+        problem = f"gives no inertials of {', '.join(lacking)} to examine"
+        raise CadError(problem, file=experiment.robot, fix="Add --cad with a CAD table")
     return Cad(robot.links, robot.inertials, experiment.robot.name), None
+
+
+def _without_numbers(robot: Robot) -> list[str]:
+    """Return the links whose description lacks inertials."""
+    none = np.isnan(np.full((robot.n, 10), np.nan) if robot.inertials is None else robot.inertials).any(axis=1)
+    return [link for link, lacks in zip(robot.links, none, strict=True) if lacks]
 
 
 def settled_in(source: Path | None) -> tuple[tuple[str, str], ...]:

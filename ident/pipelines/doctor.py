@@ -119,7 +119,8 @@ def table_of(experiment: Experiment, robot: Robot, wishes: CadWishes = _STATED) 
     given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
     if given is not None:
         return read_source(given, robot, *words_of(wishes.frames, wishes.products)), given
-    if lacking := _without_numbers(robot):
+    lacking = _without_numbers(robot)
+    if lacking or robot.inertials is None:
         problem = f"gives no inertials of {', '.join(lacking)} to examine"
         raise CadError(problem, file=experiment.robot, fix="Add --cad with a CAD table")
     return Cad(robot.links, robot.inertials, experiment.robot.name), None
@@ -127,8 +128,9 @@ def table_of(experiment: Experiment, robot: Robot, wishes: CadWishes = _STATED) 
 
 def _without_numbers(robot: Robot) -> list[str]:
     """Return the links whose description lacks inertials."""
-    none = np.isnan(np.full((robot.n, 10), np.nan) if robot.inertials is None else robot.inertials).any(axis=1)
-    return [link for link, lacks in zip(robot.links, none, strict=True) if lacks]
+    if robot.inertials is None:
+        return list(robot.links)
+    return [link for link, own in zip(robot.links, robot.inertials, strict=True) if np.isnan(own).any()]
 
 
 def settled_in(source: Path | None) -> tuple[tuple[str, str], ...]:

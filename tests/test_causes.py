@@ -278,6 +278,15 @@ def test_friction_that_is_larger_in_one_of_the_recordings_is_no_other_gain(parts
     assert first.value == pytest.approx(np.log(1.25), rel=0.2)
 
 
+def test_time_that_velocities_bear_out_is_not_accused() -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    slow = PLANTED["rate"][1](motion)
+    kinds = [
+        [c.mistake.kind for c in examined(model, [slow], neutral_prior(arm()), timed=x).causes] for x in (False, True)
+    ]
+    assert ["clock" in each for each in kinds] == [True, False]
+
+
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
     return {key: getattr(m, key)[start : start + 500] for key in ("t", "q", "qd", "qdd", "tau", "keep")}
 

@@ -38,6 +38,7 @@ from ident.model import (
     WarmUp,
     torque,
 )
+from ident.model.terms import lines
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.select import tilt_in_place_of_springs, without_idle
 from ident.regression import base_parameters, compress
@@ -46,13 +47,10 @@ from ident.report.outcome_text import shape_sentence
 from ident.robot import Robot
 from ident.spatial.inertia import axis_angle
 from ident.structure import Selection, selected
-from ident.structure.candidates import Candidate, candidates
+from ident.structure.candidates import Candidate, Slope, candidates
 from ident.structure.folds import clustered, folds, shortened
-from ident.structure.gains import GROWS, compared
-from ident.structure.judge import Evidence, Judge, joined, restricted, told_by_the_rest, with_columns
-from ident.structure.lines import lines
+from ident.structure.judge import GROWS, Evidence, Judge, compared, joined, restricted, told_by_the_rest, with_columns
 from ident.structure.shapes import as_usual, beyond, fitted_shapes
-from ident.structure.slope import Slope
 from ident.structure.waves import apart, rippled, shifted, strongest
 from ident.structure.widths import peaks, wide
 

@@ -30,7 +30,6 @@ from ident.model import (
     WarmUp,
 )
 from ident.model.term import Kind, Term, numbers
-from ident.structure.slope import Slope
 from ident.structure.waves import rippled
 
 #: Speeds of Stribeck friction, relative to each joint's own (99th percentile): those tried first; the least and most.
@@ -55,6 +54,8 @@ RATIOS = (1.4, 1.15)
 STEPS = (-2, -1, 0, 1, 2)
 #: A joint is at rest below this share of the fastest one's speed.
 RESTING = 1e-3
+#: Relative step of the differences; columns are smooth in their numbers, so that 1e-8 of the derivative is lost.
+_STEP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,36 @@ class Renamed:
     def __getattr__(self, name: str) -> Any:
         """Return what the term has."""
         if name == "term" or name.startswith("__"):  # a copy asks before there is one
+            raise AttributeError(name)
+        return getattr(self.term, name)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """d column / d log x, where the term's numbers (names) are all multiplied by x: a joint term of its own."""
+
+    term: Any
+    numbers: tuple[str, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the term, with another name."""
+        own: Kind = self.term.kind
+        return replace(own, name=f"{own.name}'")
+
+    def column(self, q: Array, qd: Array, qdd: Array, **signals: Array) -> Array:
+        """Return the central difference of the columns of slightly larger and slightly smaller numbers."""
+        ahead, behind = (
+            replace(self.term, **{x: (1.0 + way) * getattr(self.term, x) for x in self.numbers}).column(
+                q, qd, qdd, **signals
+            )
+            for way in (_STEP, -_STEP)
+        )
+        return np.asarray((ahead - behind) / (2.0 * _STEP))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the term has."""
+        if name in ("term", "numbers") or name.startswith("__"):  # a copy asks before there is one
             raise AttributeError(name)
         return getattr(self.term, name)
 

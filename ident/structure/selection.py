@@ -27,14 +27,12 @@ from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model import Model
 from ident.model.term import Term, along, chosen, shape
+from ident.model.terms import lines
 from ident.regression import BaseParameters, compress
 from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple, with_given
 from ident.structure.folds import shortened
-from ident.structure.gains import compared, declined, size
-from ident.structure.judge import Judge, Logs, renamed, told_by_the_rest, with_columns
-from ident.structure.lines import lines
-from ident.structure.refine import at_joints, finest
-from ident.structure.shapes import as_usual, beyond, fitted_shapes, together
+from ident.structure.judge import Judge, Logs, compared, declined, renamed, size, told_by_the_rest, with_columns
+from ident.structure.shapes import as_usual, at_joints, beyond, finest, fitted_shapes, together
 from ident.structure.waves import apart, shifted, waves
 from ident.tell import Tell, logged
 

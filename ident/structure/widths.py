@@ -24,11 +24,9 @@ from ident.model.term import Term
 from ident.regression import base_parameters, compress
 from ident.structure.candidates import NARROWER, POWER, SPEED, WAY, Candidate, candidates
 from ident.structure.folds import shortened
-from ident.structure.gains import compared, size
-from ident.structure.judge import Judge, Logs, told_by_the_rest, with_columns
-from ident.structure.refine import Group, at_joints, refined
+from ident.structure.judge import Judge, Logs, compared, size, told_by_the_rest, with_columns
 from ident.structure.selection import FEWEST
-from ident.structure.shapes import BEFORE
+from ident.structure.shapes import BEFORE, Places, at_joints, refined
 
 #: Widths that are tried first, relative to each joint's speed (99th percentile), and what they are kept within.
 WIDTHS, WIDTH = tuple(0.002 * 2.0**k for k in range(9)), (0.001, 2.0)
@@ -155,7 +153,7 @@ def _refined(logs: Logs, terms: Sequence[Any], fastest: Array) -> list[Any]:
     return refined(logs, terms, groups, np.where(own, ALIKE, BEFORE), away, moved)
 
 
-def _groups(terms: Sequence[Any]) -> list[Group]:
+def _groups(terms: Sequence[Any]) -> list[Places]:
     """Return which numbers of the terms move together: a joint's widths; speeds, ways and powers of all joints."""
     found: dict[object, list[tuple[int, str]]] = {}
     for k, term in enumerate(terms):
@@ -169,7 +167,7 @@ def _groups(terms: Sequence[Any]) -> list[Group]:
     return [tuple(group) for group in found.values()]
 
 
-def _moved(terms: Sequence[Any], groups: Sequence[Group], moves: Array, speeds: Sequence[float]) -> list[Any]:
+def _moved(terms: Sequence[Any], groups: Sequence[Places], moves: Array, speeds: Sequence[float]) -> list[Any]:
     """Return terms with shapes times exp(moves (g,)), within what these are kept in."""
     found = list(terms)
     for group, x in zip(groups, moves, strict=True):

@@ -9,18 +9,14 @@ from typing import Any, TypeVar
 from ident.errors import ModelError
 from ident.model.balancer import Balancer, BalancerSpring
 from ident.model.curve import Curve
-from ident.model.hysteresis import Hysteresis
 from ident.model.load_friction import LoadFriction
-from ident.model.nonlinear_viscous import NonlinearViscous
 from ident.model.relative import RelativeCoulomb, RelativeViscous
 from ident.model.ripple import RippleCosine, RippleSine
 from ident.model.spring import Spring
 from ident.model.standard import Coulomb, Dahl, DriveInertia, Offset, SmoothCoulomb, Viscous
-from ident.model.stribeck import Stribeck
+from ident.model.standstill import Hysteresis, Stribeck
 from ident.model.term import Kind, Term, numbers, required, setting_units
-from ident.model.thermal import Thermal
-from ident.model.viscous_asymmetry import ViscousAsymmetry
-from ident.model.warm_up import WarmUp
+from ident.model.viscous import NonlinearViscous, Thermal, ViscousAsymmetry, WarmUp
 from ident.spatial.inertia import INERTIAL
 
 #: Classes of terms; those of one kind are laws of the same parameter, told apart by their fields.

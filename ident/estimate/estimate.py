@@ -226,7 +226,8 @@ class Estimate:
     @property
     def undetermined(self) -> tuple[str, ...]:
         """Joint terms that these logs do not determine: theta holds the prior's value for them, 0 without one."""
-        return undetermined(self.base, self.covariance, 10 * len(self.links))
+        open_ = (self.base.K[np.isfinite(self.covariance.standard_errors)] == 0).all(axis=0)
+        return tuple(name for name, o in list(zip(self.base.standard, open_, strict=True))[10 * len(self.links) :] if o)
 
     @property
     def still(self) -> NDArray[np.bool_]:
@@ -255,12 +256,6 @@ class Estimate:
     def value(self, name: str) -> float | None:
         """Return one standard parameter, or None when theta is not known."""
         return None if self.theta is None else float(self.theta[self.base.standard.index(name)])
-
-
-def undetermined(base: BaseParameters, covariance: Covariance, n_rigid: int) -> tuple[str, ...]:
-    """Return the joint terms (theta from n_rigid on) that no base parameter with a standard error holds."""
-    open_ = (base.K[np.isfinite(covariance.standard_errors)] == 0).all(axis=0)
-    return tuple(name for name, o in list(zip(base.standard, open_, strict=True))[n_rigid:] if o)
 
 
 def undetermined_told(names: tuple[str, ...], standard: tuple[str, ...], theta: Array | None) -> list[str]:

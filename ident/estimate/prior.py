@@ -246,11 +246,13 @@ class ConstantPullback:
 
     def root(self, prior: Prior) -> Array:
         """Return its root (16 n, 10 n)."""
+        from scipy.linalg import block_diag
+
         parts = []
         for body in prior.inertials:
             inverse = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(body)))
             parts.append(np.kron(inverse, inverse) @ PSEUDO_INERTIA_MAP)
-        return _diagonal(parts)
+        return np.asarray(block_diag(*parts))
 
 
 @dataclass(frozen=True)
@@ -298,6 +300,8 @@ class Tolerances:
 
     def root(self, prior: Prior) -> Array:
         """Return its root (10 n, 10 n), linear in theta at the prior. Raises ModelError for too many or few of them."""
+        from scipy.linalg import block_diag
+
         n = len(prior.inertials)
         for name, value in self._numbers():
             if np.ndim(value) and np.shape(value) != (n,):
@@ -306,7 +310,7 @@ class Tolerances:
         roots = [_tolerance_root(*of) for of in zip(prior.inertials, *each, strict=True)]
         for i, covariance in self.covariances.items():
             roots[i] = np.linalg.inv(np.linalg.cholesky(covariance))
-        return _diagonal(roots)
+        return np.asarray(block_diag(*roots))
 
     def _numbers(self) -> list[tuple[str, float | tuple[float, ...]]]:
         return [(name, value) for name, value in vars(self).items() if name != "covariances"]
@@ -342,14 +346,6 @@ def _slopes() -> Array:
 
 
 _SLOPES = _slopes()
-
-
-def _diagonal(parts: list[Array]) -> Array:
-    rows = parts[0].shape[0]
-    out = np.zeros((rows * len(parts), 10 * len(parts)))
-    for i, part in enumerate(parts):
-        out[rows * i : rows * (i + 1), 10 * i : 10 * (i + 1)] = part
-    return out
 
 
 # ---- joint terms that the logs do not determine ---------------------------------------------------------------------

@@ -347,8 +347,7 @@ class Fit:
 
     @property
     def _slides(self) -> frozenset[str]:
-        joints = () if self.model is None else self.model.robot.joints
-        return frozenset(joint.name for joint in joints if joint.slides)
+        return frozenset() if self.model is None else self.model.robot.slides
 
     def _series(self, values: Array, name: str) -> pd.Series[float]:
         import pandas as pd

@@ -9,7 +9,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.standard import Dahl
+from ident.model.standard import Dahl, smooth_sign
 from ident.model.term import Kind, constant, element, element_suffix, setting
 
 
@@ -94,7 +94,4 @@ class Hysteresis:
         return Dahl(self.way).column(q, qd, qdd)
 
     slopes = constant(0.0, 0.0, 0.0)  # as Dahl's
-
-    def continuous(self, q: Array, qd: Array, width: float) -> Array:
-        """Return tanh(qd / width): a simulation carries no z."""
-        return Dahl(self.way).continuous(q, qd, width)
+    continuous = smooth_sign

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from ident.errors import ModelError
-from ident.model.balancer import Balancer, BalancerSpring
-from ident.model.curve import Curve
 from ident.model.load_friction import LoadFriction
+from ident.model.position import Curve, RippleCosine, RippleSine
 from ident.model.relative import RelativeCoulomb, RelativeViscous
-from ident.model.ripple import RippleCosine, RippleSine
-from ident.model.spring import Spring
+from ident.model.springs import Balancer, BalancerSpring, Spring
 from ident.model.standard import Coulomb, Dahl, DriveInertia, Offset, SmoothCoulomb, Viscous
 from ident.model.standstill import Hysteresis, Stribeck
 from ident.model.term import Kind, Term, numbers, required, setting_units

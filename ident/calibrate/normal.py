@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ident.estimate.prior import ConstantPullback, Prior
 from ident.logs.motion import Motion
 from ident.regression.base import BaseParameters
 from ident.regression.compress import compress
-from ident.regression.regression import Regression, r_factor, repeats_joined, weighted_gram
+from ident.regression.regression import Regression, repeats_joined, restricted, weighted_gram
 from ident.robot.unknown import nominal, spreads
 
 _RIDGE = 1e-9  # of each column's square: joint terms that no row shows stay where they are
@@ -102,8 +102,7 @@ def _weighing(
 
     How noisy joints are against each other is decided without unknowns: a gain would explain a joint by itself.
     """
-    without = _without(regression, plain)
-    outset = joint_noise(without)
+    outset = joint_noise(replace(restricted(regression, range(len(plain.kept))), base=plain))
     sigma, share, k = outset, 1.0, len(at.unknowns)
     for _ in range(_ROUNDS):
         H, g, _ = (x.sum(axis=0) for x in _segments(regression, base, sigma, share))
@@ -117,15 +116,6 @@ def _weighing(
         sigma = np.maximum(outset * smaller, regression.least_noise)
         share = min(effective_samples(regression, sigma) / float(regression.rows.sum()), 1.0)
     return sigma * at.gains, share
-
-
-def _without(regression: Regression, plain: BaseParameters) -> Regression:
-    """Return the regression without the columns of the unknowns."""
-    b = len(plain.kept)
-    own = [[c for c, k in enumerate(of) if k < b] for of in regression.parameters]
-    segments = regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]]))
-    parameters = tuple(tuple(k for k in of if k < b) for of in regression.parameters)
-    return Regression(f"{regression.model}|without", plain, parameters, segments)
 
 
 def _segments(regression: Regression, base: BaseParameters, sigma: Array, share: float) -> tuple[Array, Array, Array]:

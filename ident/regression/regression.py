@@ -79,6 +79,20 @@ def left_out(regression: Regression, parts: Sequence[Sequence[str]]) -> Iterator
         yield replace(regression, segments=rest), replace(regression, segments=(part,))
 
 
+def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
+    """Return the factors of some base parameters alone, by their places."""
+    base = regression.base
+    place = {k: i for i, k in enumerate(kept)}
+    own = [[c for c, k in enumerate(columns) if k in place] for columns in regression.parameters]
+    names, kept_ = tuple(base.names[k] for k in kept), tuple(base.kept[k] for k in kept)
+    return replace(
+        regression,
+        base=BaseParameters(names, kept_, base.K[list(kept)], base.standard),
+        parameters=tuple(tuple(place[k] for k in columns if k in place) for columns in regression.parameters),
+        segments=regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]])),
+    )
+
+
 def once(segment: Segment, seen: dict[str, str]) -> None:
     """Add a segment's identity and name to those `seen`; raises RegressionError when it is there already."""
     if segment.identity in seen:

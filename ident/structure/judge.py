@@ -26,7 +26,7 @@ from ident.model.term import BENDS, bends, names
 from ident.regression import compress
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Known, packed_columns
-from ident.regression.regression import Regression, merged, r_factor
+from ident.regression.regression import Regression, merged, restricted
 from ident.structure.candidates import Candidate, Renamed
 from ident.structure.folds import folds
 
@@ -41,30 +41,6 @@ CANCELS = 30.0
 GROWS = "the error grows"
 
 Indices = NDArray[np.intp]
-
-
-def with_columns(base: BaseParameters, model: Model, wide: Model) -> BaseParameters:
-    """Return the base parameters of a model with more terms at its end, each of which is one by itself."""
-    more = len(wide.names) - len(model.names)
-    b, p = base.K.shape
-    K = np.zeros((b + more, p + more))
-    K[:b, :p], K[b:, p:] = base.K, np.eye(more)
-    extra = tuple(range(p, p + more))
-    return BaseParameters((*base.names, *wide.names[p:]), (*base.kept, *extra), K, wide.names)
-
-
-def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
-    """Return the factors of some base parameters alone, by their places."""
-    base = regression.base
-    place = {k: i for i, k in enumerate(kept)}
-    own = [[c for c, k in enumerate(columns) if k in place] for columns in regression.parameters]
-    names, kept_ = tuple(base.names[k] for k in kept), tuple(base.kept[k] for k in kept)
-    return replace(
-        regression,
-        base=BaseParameters(names, kept_, base.K[list(kept)], base.standard),
-        parameters=tuple(tuple(place[k] for k in columns if k in place) for columns in regression.parameters),
-        segments=regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]])),
-    )
 
 
 def joined(regression: Regression) -> Regression:
@@ -264,7 +240,7 @@ class Logs:
         """Return the logs with the columns of all candidates; the model's own are made once."""
         every = renamed(pool)
         wide = replace(self.model, terms=(*self.model.terms, *every))
-        regression = compress(wide, self.short, base=with_columns(self.base, self.model, wide), known=self._known)
+        regression = compress(wide, self.short, base=self.base.widened(wide.names), known=self._known)
         return Evidence(wide, len(self.model.names), self.prior, regression, self.fold)
 
     def places(self, pool: Sequence[Candidate]) -> list[list[int]]:

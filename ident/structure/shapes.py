@@ -27,9 +27,9 @@ from ident.logs.motion import Motion
 from ident.model import Model
 from ident.model.term import Term, chosen, names
 from ident.regression import BaseParameters, Regression, compress
-from ident.regression.regression import r_factor
+from ident.regression.regression import r_factor, restricted
 from ident.structure.candidates import Candidate, Slope
-from ident.structure.judge import Judge, Logs, joined, restricted, with_columns
+from ident.structure.judge import Judge, Logs, joined
 
 #: Standard deviation of a shape's logarithm before the logs are seen: of one anywhere between 1 and 60.
 BEFORE = 1.2
@@ -70,7 +70,7 @@ def fitted_shapes(
         return (), {}
     slopes = [[Slope(term, numbers) for term in terms] for terms, numbers in groups]
     wide = replace(model, terms=(*model.terms, *(s for own in slopes for s in own)))
-    regression = compress(wide, short, base=with_columns(base, model, wide))
+    regression = compress(wide, short, base=base.widened(wide.names))
     b = len(base.names)
     plain = restricted(regression, range(b))
     sigma = joint_noise(plain)
@@ -142,10 +142,9 @@ def _combined(regression: Regression, to: Array) -> Regression:
     """Return the factors of parameters (k,) of which `to` (b, k) makes the base parameters."""
     own = [to[list(columns)] for columns in regression.parameters]
     kept = [np.flatnonzero((part != 0.0).any(axis=0)) for part in own]
-    called = tuple(f"{k}" for k in range(to.shape[1]))
     return replace(
         regression,
-        base=BaseParameters(called, tuple(range(len(called))), np.eye(len(called)), called),
+        base=BaseParameters.each([f"{k}" for k in range(to.shape[1])]),
         parameters=tuple(tuple(map(int, columns)) for columns in kept),
         segments=regression.mapped(lambda j, F: r_factor(np.column_stack([F[:, :-1] @ own[j][:, kept[j]], F[:, -1]]))),
     )

@@ -24,7 +24,7 @@ from ident.model.term import Term
 from ident.regression import base_parameters, compress
 from ident.structure.candidates import NARROWER, POWER, SPEED, WAY, Candidate, candidates
 from ident.structure.folds import shortened
-from ident.structure.judge import Judge, Logs, compared, size, told_by_the_rest, with_columns
+from ident.structure.judge import Judge, Logs, compared, size, told_by_the_rest
 from ident.structure.selection import FEWEST
 from ident.structure.shapes import BEFORE, Places, at_joints, refined
 
@@ -73,13 +73,13 @@ def wide(
     if SIGN not in model.terms or len(levels) < FEWEST:
         return before, none, ()
     whole = replace(model, terms=(*model.terms, *beside))
-    regression = compress(whole, short, base=with_columns(base_parameters(model), model, whole))
+    regression = compress(whole, short, base=base_parameters(model).widened(whole.names))
     found = told_by_the_rest(whole, prior, regression, levels)
     if found is None:
         return before, none, ()
     own = replace(model, terms=tuple(t for t in model.terms if t != SIGN))
     core = replace(own, terms=(*own.terms, *(t for t in beside if not _shaped(t))))
-    logs = Logs(core, tuple(short), prior, with_columns(base_parameters(own), own, core), found.evidence.fold)
+    logs = Logs(core, tuple(short), prior, base_parameters(own).widened(core.names), found.evidence.fold)
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
     widths = _on_the_grid(logs, whole, np.maximum(fastest, 1e-6))
     terms = _refined(logs, widths, np.maximum(fastest, 1e-6))

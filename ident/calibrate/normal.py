@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, or_one
 from ident.calibrate.slopes import At, with_slopes
 from ident.estimate.covariance import effective_samples
 from ident.estimate.estimators import NEUTRAL_TOLERANCE, TOLERANCE
@@ -70,8 +70,7 @@ def solved(H: Array, g: Array, free: NDArray[np.bool_], x: Array) -> Array:
 
 def inverse(H: Array) -> Array:
     """Return the inverse of a positive matrix, columns scaled, what nothing shows held where it is."""
-    unit = np.sqrt(np.diag(H))
-    unit = np.where(unit > 0, unit, 1.0)
+    unit = or_one(np.sqrt(np.diag(H)))
     scaled = H / np.outer(unit, unit)
     scaled[np.diag_indices_from(scaled)] += _RIDGE
     return np.asarray(np.linalg.inv(scaled) / np.outer(unit, unit))

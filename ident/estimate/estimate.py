@@ -285,10 +285,7 @@ def fit_figures(regression: Regression, phi: Array, sigma: Array) -> dict[str, A
 
 def _condition(matrix: Array) -> float:
     """Return the 2-norm condition number, infinite for a singular or empty column."""
-    if not np.isfinite(matrix).all():
-        return float("inf")
-    s = np.linalg.svd(matrix, compute_uv=False)
-    return float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
+    return float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else float("inf")
 
 
 def fitted_model(estimate: Estimate, robot: Robot) -> Model:

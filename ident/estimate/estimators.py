@@ -44,7 +44,7 @@ from ident.estimate.prior import (
 )
 from ident.estimate.problem import VANISHING, Entropic, Quadratic, Solution, samples
 from ident.model.model import Model
-from ident.regression.regression import Regression, left_out, repeats_joined
+from ident.regression.regression import Regression, left_out, lengths, repeats_joined
 from ident.spatial.inertia import pseudo_inertia
 
 Loss = Literal["ols", "wls", "huber"]
@@ -257,8 +257,7 @@ def _scale(model: Model, regression: Regression, prior: Prior, sigma: Array) -> 
     factor, K, rigid = regression.factor(sigma), regression.base.K, model.n_rigid
     bodies = K[:, :rigid] @ prior.inertials.ravel()
     A = factor[:, :-1] @ np.column_stack([bodies, K[:, rigid:]])
-    unit = np.linalg.norm(A, axis=0)
-    unit[unit == 0.0] = 1.0
+    unit = lengths(A)
     low = np.append(0.0, np.where(model.nonnegative, 0.0, -np.inf))
     return float(np.clip(lsq_linear(A / unit, factor[:, -1], (low, np.inf)).x[0] / unit[0], 1.0 / SCALE, SCALE))
 

@@ -25,7 +25,7 @@ from ident.estimate.covariance import determined, deviations
 from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.model.term import BENDS, bends
-from ident.regression.regression import Regression, r_factor
+from ident.regression.regression import Regression, lengths, r_factor
 from ident.robot.robot import Robot
 from ident.shown import shows
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, consistency, from_com, pseudo_inertia, to_com
@@ -417,8 +417,7 @@ def settled(model: Model, regression: Regression, prior: Prior, sigma: Array, th
 def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
     """Return the factor with its rows, and which base parameters were pinned: one at a time, until none is open."""
     factor, base = regression.factor(sigma), regression.base
-    size = np.linalg.norm(factor[:, :-1], axis=0)
-    size = np.where(size > 0, size, 1.0)
+    size = lengths(factor[:, :-1])
     values = base.K @ _values(model, prior)
     alone = (base.K[:, : model.n_rigid] == 0).all(axis=1)  # of joint terms, no link in the sum
     pinned: list[int] = []

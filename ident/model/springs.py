@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, significant
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import ModelError
 from ident.model.term import Kind, Term, constant, setting
@@ -144,7 +144,7 @@ class Balancer:
             return [self]
         found, arms = [], (1.0, CRANK) if math.isnan(self.fixed) else (self.fixed, self.crank)
         for joint in self.joints or robot.joint_names:
-            dead = float(f"{upright(robot, inertials, robot.joint_names.index(joint)):.4g}")
+            dead = significant(upright(robot, inertials, robot.joint_names.index(joint)), 4)
             found.append(replace(self, dead=dead, fixed=arms[0], crank=arms[1], joints=(joint,)))
         return found
 

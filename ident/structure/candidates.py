@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, significant
 from ident.logs.motion import Motion
 from ident.model import (
     Hysteresis,
@@ -235,7 +235,7 @@ def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str,
         every = np.concatenate(warm)
         change = dict(zip(names, np.ptp(every, axis=0), strict=True))
         own = tuple(j for j in joints if change[j] >= WARMER)
-        law = Thermal(_digits(float(every.mean())), own or joints)
+        law = Thermal(significant(float(every.mean()), 3), own or joints)
         little = f"temperatures change by {max(change.values()):.2g} K, and it takes {WARMER:g}"
         yield Candidate(Thermal.kind.words, (law,), reason="" if own else little, **_MORE)
         if own:
@@ -246,7 +246,7 @@ def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str,
         return
 
     def at(share: float) -> Candidate | None:
-        law = WarmUp(_digits(share * lasting), joints)
+        law = WarmUp(significant(share * lasting, 3), joints)
         told = f"{words} in {law.time:g} s"
         found = Candidate(told, (law,), shape=share, reshaped=at, numbers=("time",), usual=TIMES[1], **_MORE)
         return found if _within(share, TIME) else None
@@ -256,7 +256,7 @@ def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str,
 
 def _hysteresis(joints: tuple[str, ...]) -> Callable[[float], Candidate | None]:
     def at(way: float) -> Candidate | None:
-        law = Hysteresis(_digits(way), joints)
+        law = Hysteresis(significant(way, 3), joints)
         words = f"hysteresis over {law.way:g}"
         found = Candidate(words, (law,), shape=way, reshaped=at, numbers=("way",), usual=WAYS[2])
         return found if _within(way, WAY) else None
@@ -266,8 +266,10 @@ def _hysteresis(joints: tuple[str, ...]) -> Callable[[float], Candidate | None]:
 
 def _nonlinear(speeds: dict[str, float]) -> Callable[[float], Candidate | None]:
     def at(power: float) -> Candidate | None:
-        terms = tuple(NonlinearViscous(_digits(power), (joint,), _digits(v)) for joint, v in speeds.items())
-        words = f"nonlinear viscous, power {_digits(power):g}"
+        terms = tuple(
+            NonlinearViscous(significant(power, 3), (joint,), significant(v, 3)) for joint, v in speeds.items()
+        )
+        words = f"nonlinear viscous, power {significant(power, 3):g}"
         found = Candidate(words, terms, shape=power, reshaped=at, numbers=("power",), usual=POWERS[1])
         return found if _within(power, POWER) else None
 
@@ -283,11 +285,11 @@ def _stribeck(model: Model, speeds: dict[str, float]) -> Callable[[float], Candi
     def at(share: float) -> Candidate | None:
         terms = []
         for joint, fastest in speeds.items():
-            speed = _digits(share * fastest)
-            width = widths.get(joint, _digits(speed / NARROW))
+            speed = significant(share * fastest, 3)
+            width = widths.get(joint, significant(speed / NARROW, 3))
             if speed >= NARROWER * width:
                 terms.append(Stribeck(speed, width, (joint,)))
-        words = f"Stribeck below {_digits(100 * share):g} % of the speed"
+        words = f"Stribeck below {significant(100 * share, 3):g} % of the speed"
         found = Candidate(words, tuple(terms), shape=share, reshaped=at, numbers=both, usual=SPEEDS[2])
         return found if terms and _within(share, SPEED) else None
 
@@ -296,7 +298,3 @@ def _stribeck(model: Model, speeds: dict[str, float]) -> Callable[[float], Candi
 
 def _within(x: float, bounds: tuple[float, float]) -> bool:
     return bounds[0] <= x <= bounds[1]
-
-
-def _digits(x: float) -> float:
-    return float(f"{x:.3g}")

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, or_one
 from ident.estimate.covariance import effective_samples
 from ident.estimate.estimate import TriedTerm
 from ident.estimate.estimators import NEUTRAL_TOLERANCE, TOLERANCE
@@ -171,8 +171,7 @@ class Judge:
         gram = self.gram(folds)
         left = np.append(np.arange(self.evidence.own), np.asarray(more, dtype=np.intp))
         while True:
-            size = np.sqrt(np.diag(gram)[left])
-            size = np.where(size > 0, size, 1.0)
+            size = or_one(np.sqrt(np.diag(gram)[left]))
             scaled = gram[np.ix_(left, left)] / np.outer(size, size) + _RIDGE * np.eye(len(left))
             factor, x, _ = dposv(scaled, gram[left, -1] / size)
             negative = self.nonnegative[left] & (x < 0)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, or_one
 from ident.estimate.covariance import classical, default_covariance, effective_samples, half_widths
 from ident.estimate.estimate import FittedShape
 from ident.estimate.least_squares import joint_noise, solve
@@ -228,8 +228,7 @@ def _step(
     free = range(len(kept), len(kept) + len(groups))
     gram[free, free] += judge.inflation / spread**2
     gram[free, -1] -= judge.inflation * away / spread**2
-    unit = np.sqrt(np.diag(gram)[:-1])
-    unit = np.where(unit > 0, unit, 1.0)
+    unit = or_one(np.sqrt(np.diag(gram)[:-1]))
     x = np.linalg.solve(gram[:-1, :-1] / np.outer(unit, unit) + 1e-9 * np.eye(len(unit)), gram[:-1, -1] / unit) / unit
     misfit = judge.misfit(own) / judge.inflation + float(np.sum((away / spread) ** 2))
     return _Step(x[len(kept) :], misfit, (judge.sigma, judge.effective))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, significant
 from ident.estimate.estimate import TriedTerm
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
@@ -44,7 +44,7 @@ def smoothed(model: Model, widths: Array) -> Model:
     """Return the model with a tanh of these widths (n,), to three digits, in place of the sign of the speed, if any."""
     if SIGN not in model.terms:
         return model
-    digits = [_digits(width) for width in widths]
+    digits = [significant(width, 3) for width in widths]
     names = model.robot.joint_names
     laws = [SmoothCoulomb(w, (joint,)) for w, joint in zip(digits, names, strict=True)]
     if len(set(digits)) == 1:
@@ -218,9 +218,5 @@ def by_joint(model: Model, widths: Array | None) -> list[Any]:
 def _rounded(term: Any) -> Term:
     """Return a term with shapes of three digits."""
     names = [SHAPES[type(term)][0], *(["width"] if isinstance(term, Stribeck) else [])]
-    found: Term = replace(term, **{name: _digits(getattr(term, name)) for name in names})
+    found: Term = replace(term, **{name: significant(getattr(term, name), 3) for name in names})
     return found
-
-
-def _digits(x: float) -> float:
-    return float(f"{x:.3g}")

@@ -44,6 +44,11 @@ class Normal:
     recordings: tuple[str, ...]
 
     @property
+    def whole(self) -> tuple[Array, Array]:
+        """H (m, m) and g (m,) of all segments, with what is known beforehand."""
+        return self.H.sum(axis=0) + self.P, self.g.sum(axis=0) + self.r
+
+    @property
     def unknowns(self) -> slice:
         """Where the unknowns stand in x."""
         return slice(len(self.at.theta), len(self.r))

@@ -14,7 +14,7 @@ effect that all parameters have together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -162,15 +162,6 @@ def _spread(matrix: Array, left: Array) -> Array:
     return np.asarray(np.linalg.inv(inverse))
 
 
-@dataclass(frozen=True)
-class _Step:
-    """Changes of shapes' logarithms (g,), the misfit from which they go, in squared standard deviations, the noise."""
-
-    moves: Array
-    misfit: float
-    noise: tuple[Array, float]
-
-
 def refined(
     logs: Logs,
     terms: Sequence[Any],
@@ -192,13 +183,12 @@ def refined(
     found, best, least, noise = list(terms), list(terms), np.inf, None
     begun = at(terms) - away
     for _ in range(PASSES):
-        step = _step(logs, found, groups, spread, at(found) - begun, noise)
-        noise = step.noise
-        if step.misfit < least:
-            best, least = found, step.misfit
-        if np.abs(step.moves).max(initial=0.0) < NEAR:
+        moves, misfit, noise = _step(logs, found, groups, spread, at(found) - begun, noise)
+        if misfit < least:
+            best, least = found, misfit
+        if np.abs(moves).max(initial=0.0) < NEAR:
             break
-        found = moved(found, np.clip(step.moves, -FARTHEST, FARTHEST))
+        found = moved(found, np.clip(moves, -FARTHEST, FARTHEST))
     return best
 
 
@@ -209,8 +199,12 @@ def _step(
     spread: Array,
     away: Array,
     noise: tuple[Array, float] | None,
-) -> _Step:
-    """Return a step from terms of one joint each; noise: that of the first step, so that misfits can be compared."""
+) -> tuple[Array, float, tuple[Array, float]]:
+    """Return a step from terms of one joint each; noise: that of the first step, so that misfits can be compared.
+
+    It has the changes of shapes' logarithms (g,), the misfit from which they go, in squared standard deviations, and
+    the noise.
+    """
     pool = [Candidate("", (term,)) for term in terms]
     pool += [Candidate("", (Slope(terms[k], (number,)),)) for group in groups for k, number in group]
     places = [place[0] for place in logs.places(pool)]
@@ -231,7 +225,7 @@ def _step(
     unit = or_one(np.sqrt(np.diag(gram)[:-1]))
     x = np.linalg.solve(gram[:-1, :-1] / np.outer(unit, unit) + 1e-9 * np.eye(len(unit)), gram[:-1, -1] / unit) / unit
     misfit = judge.misfit(own) / judge.inflation + float(np.sum((away / spread) ** 2))
-    return _Step(x[len(kept) :], misfit, (judge.sigma, judge.effective))
+    return x[len(kept) :], misfit, (judge.sigma, judge.effective)
 
 
 def finest(logs: Logs, taken: Sequence[Candidate]) -> list[Candidate]:

@@ -32,7 +32,16 @@ from ident.estimate.cones import ADVICE
 from ident.estimate.covariance import classical, default_covariance, effective_samples
 from ident.estimate.estimate import Estimate, fit_figures, undetermined_told
 from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings, unexplained
-from ident.estimate.prior import ConstantPullback, Euclidean, Metric, Prior, implausible, neutral_prior, weightless
+from ident.estimate.prior import (
+    ConstantPullback,
+    Euclidean,
+    Metric,
+    Prior,
+    implausible,
+    neutral_prior,
+    weightless,
+    whitened,
+)
 from ident.estimate.problem import VANISHING, Entropic, Quadratic, Solution, Task, samples
 from ident.model.model import Model
 from ident.regression.regression import Regression, left_out, lengths, repeats_joined
@@ -301,7 +310,7 @@ def finished(name: str, task: Task, solution: Solution, covariance: CovarianceNa
     estimate = replace(
         found,
         theta=numbers,
-        active=active_constraints(model, prior, task.bounds, numbers, open_, feasible=task.exist),
+        active=_active(task, numbers, open_),
         prior=prior.source,
         solver=solver,
         feasible=True if task.exist else None,
@@ -365,21 +374,18 @@ def _least_squares(
     return estimate
 
 
-def active_constraints(
-    model: Model, prior: Prior, bounds: Bounds, theta: Array, open_: tuple[str, ...] = (), *, feasible: bool = True
-) -> tuple[str, ...]:
+def _active(task: Task, theta: Array, open_: tuple[str, ...]) -> tuple[str, ...]:
     """Return one phrase per constraint that theta sits on; open_: joint terms that the logs do not determine."""
-    found: list[str] = []
-    if not feasible:
-        return bounds.on(model).active(theta)
+    model, found = task.model, list[str]()
+    if not task.exist:
+        return task.bounds.on(model).active(theta)
     for i, link in enumerate(model.robot.links):
-        half = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior.inertials[i])))
-        body = theta[10 * i : 10 * i + 10]
-        if np.linalg.eigvalsh(half @ pseudo_inertia(body) @ half.T)[0] < 1e-6:
+        body = pseudo_inertia(theta[10 * i : 10 * i + 10])
+        if np.linalg.eigvalsh(whitened(body, pseudo_inertia(task.prior.inertials[i])))[0] < 1e-6:
             found.append(f"{link}: pseudo-inertia at the edge of what can exist")
     terms = model.names[model.n_rigid :]
     scale = np.abs(theta[model.n_rigid :]).max(initial=0.0)
     for name, value, bounded in zip(terms, theta[model.n_rigid :], model.nonnegative, strict=True):
         if bounded and value <= 1e-6 * scale and name not in open_:
             found.append(f"{name} at zero")
-    return (*found, *bounds.on(model).active(theta))
+    return (*found, *task.bounds.on(model).active(theta))

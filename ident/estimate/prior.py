@@ -82,7 +82,7 @@ def cad_prior(
         if np.isnan(values[i]).any():
             values[i] = neutral[i]
         else:
-            relative = np.linalg.eigvalsh(_whitened(pseudo_inertia(values[i]), pseudo_inertia(neutral[i])))
+            relative = np.linalg.eigvalsh(whitened(pseudo_inertia(values[i]), pseudo_inertia(neutral[i])))
             if abs(relative[0]) < 1e-9 * max(relative[-1], 1.0):  # flat, or a point, up to rounding
                 values[i] = values[i] + 1e-6 * neutral[i]
     found = [consistency(body) for body in values]
@@ -146,7 +146,8 @@ def _nearest(body: Array) -> str:
     return f"; the nearest that can exist about the centre of mass: {nearest}" if nearest else ""
 
 
-def _whitened(j: Array, reference: Array) -> Array:
+def whitened(j: Array, reference: Array) -> Array:
+    """Return a pseudo-inertia (4, 4) in coordinates in which the reference is the unit matrix."""
     half = np.linalg.inv(np.linalg.cholesky(reference))
     return np.asarray(half @ j @ half.T)
 

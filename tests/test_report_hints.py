@@ -18,8 +18,8 @@ from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
 from ident.report.drawn import figure_of
 from ident.report.picture import Strip
+from ident.report.pictures import alike_for, autocorrelation, binned, one_after_another, residual_picture
 from ident.report.report import _hinted
-from ident.report.residual_picture import alike_for, autocorrelation, binned, one_after_another, residual_picture
 
 FULL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 NOISE = 0.03

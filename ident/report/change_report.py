@@ -10,9 +10,10 @@ import numpy as np
 from ident.compare.difference import Change, Difference, changes, friction_curve
 from ident.estimate.estimate import Estimate
 from ident.report import pictures, text
+from ident.report.figures import AMBER, BLUE, GREEN, MUTED, RED
 from ident.report.page import known_format, write
 from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
-from ident.report.picture import short
+from ident.report.picture import Band, Line, Mark, short
 from ident.report.text import Table, Tone
 from ident.report.verdict import Judgement
 from ident.spatial.inertia import INERTIAL
@@ -121,8 +122,12 @@ def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None
         curves = [(name, friction_curve(estimate, joint, velocity)) for name, estimate in named]
         known = [(name, *curve) for name, curve in curves if curve is not None]
         if len(known) == len(named):
-            unit, way = _units(joint, slides)
-            drawn = pictures.friction_change_picture(velocity, known, title=short(joint), unit=unit, velocity_unit=way)
+            marks = list[Mark]()
+            for k, (name, law, error) in enumerate(known):
+                colour = (BLUE, RED, GREEN, AMBER, MUTED)[k % 5]
+                marks.append(Band(velocity, law - 1.96 * error, law + 1.96 * error, colour, opacity=0.25))  # of 95 %
+                marks.append(Line(velocity, law, colour, short(name), 1.8, ("", "--", ":")[k % 3]))
+            drawn = pictures.friction_picture(short(joint), *_units(joint, slides), *marks)
             yield pictured(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result", drawn)
 
 

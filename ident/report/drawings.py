@@ -19,11 +19,11 @@ from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.report import figures, pictures, text
 from ident.report.body_figures import NO_SHAPES, Shapes, inertia_figure, space_data
-from ident.report.figures import BLUE, RED
+from ident.report.figures import BLUE, GREEN, INK, MEASURED, MUTED, RED
 from ident.report.outcome_text import way_to
 from ident.report.parts import Drawing, pictured
-from ident.report.picture import short
-from ident.report.residual_picture import alike_for, residual_picture, trace_picture
+from ident.report.picture import Axis, Cells, Dots, Line, Mark, Note, Panel, Picture, Strip, rows, short, sparse
+from ident.report.pictures import AROUND, AT_ZERO, alike_for, residual_picture, trace_picture
 from ident.spatial.inertia import INERTIAL
 
 _TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum
@@ -32,14 +32,21 @@ _TOGETHER = 0.9  # a correlation beyond which two parameters are known little be
 def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int) -> Iterator[Drawing]:
     """Yield each joint's measured and predicted torque (N, n), zoomed together; most: stretches that are kept."""
     for j, joint in enumerate(model.robot.joints):
-        measured, own = motion.tau[:, j], predicted[:, j]
+        t, measured, own, unit = motion.t, motion.tau[:, j], predicted[:, j], joint.unit("torque")
         energy = float(np.linalg.norm(measured))
         share = float(np.linalg.norm(measured - own)) / energy if energy > 0 else None
+        curves = (
+            Line(t, measured, MEASURED, "measured", 2.6, most=most),
+            Line(t, own, BLUE, "predicted", 1.1, most=most),
+        )
+        left = AT_ZERO, Line(t, measured - own, RED, "residual", 0.9, most=most)
+        panels = (
+            Panel(Axis(link=name), Axis("torque", unit), curves, 146.0),
+            Panel(Axis("time", "s", link=name), Axis("residual", unit), left, 100.0),
+        )
         title = f"{short(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included"
-        unit = joint.unit("torque")
-        drawn = pictures.torque_picture(motion.t, measured, own, title=title, unit=unit, link=name, most=most)
         about = f"Measured and predicted torque of {joint.name} in {motion.name}"
-        yield pictured(f"torque_{name}_{j + 1}", about, drawn)
+        yield pictured(f"torque_{name}_{j + 1}", about, Picture(title, panels))
 
 
 def residual_drawings(model: Model, left: Residuals) -> Iterator[Drawing]:
@@ -74,15 +81,11 @@ def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
         velocity = left.qd[:, j]
         reach = 1.05 * float(np.abs(velocity).max(initial=0.0)) or 1.0
         grid = np.linspace(-reach, reach, 601)
-        drawn = pictures.friction_picture(
-            velocity,
-            left.residual[:, j] + friction_law(model, theta, j, velocity),
-            grid,
-            friction_law(model, theta, j, grid),
-            title=f"{short(joint.name)}: {', '.join(said)}",
-            unit=joint.unit("torque"),
-            velocity_unit=joint.unit("velocity"),
-        )
+        samples = left.residual[:, j] + friction_law(model, theta, j, velocity)
+        dots = Dots(*sparse(velocity, samples), MEASURED, "measured less rigid body", 2.0)
+        law = Line(grid, friction_law(model, theta, j, grid), BLUE, "fitted law", 2.2)
+        title = f"{short(joint.name)}: {', '.join(said)}"
+        drawn = pictures.friction_picture(title, joint.unit("torque"), joint.unit("velocity"), dots, law)
         yield pictured(f"friction_{j + 1}", f"Friction of {joint.name} over velocity", drawn)
 
 
@@ -203,15 +206,26 @@ def identifiability(estimate: Estimate) -> list[list[str]]:
 
 def correlated(estimate: Estimate) -> Iterator[Drawing]:
     """Yield how the base parameters' errors go together."""
-    values, names = pictures.correlations(estimate.covariance.matrix), estimate.base.names
+    values, names = correlations(estimate.covariance.matrix), estimate.base.names
     if len(names) < 2 or not np.isfinite(values).any():
         return
     a, b = np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape)
     strong = int(np.sum(np.triu(np.abs(values), 1) > _TOGETHER))
     count = f"{plural(strong, 'pair')} beyond {_TOGETHER}" if strong else f"none beyond {_TOGETHER}"
     title = f"Correlation of base parameters: {count}, {short(names[a])} and {short(names[b])} {values[a, b]:+.2f}"
-    drawn = pictures.correlation_picture(names, estimate.covariance.matrix, title=title)
+    limits, ticks = (-0.5, len(names) - 0.5), tuple((float(k), short(name)) for k, name in enumerate(names))
+    across, down = (Axis(limits=ends, ticks=ticks, named=True) for ends in (limits, limits[::-1]))
+    drawn = Picture(title, (Panel(across, down, (Cells(values),), 2.0 * AROUND + 12.0 * len(names)),))
     yield pictured("correlation", "Correlation of the errors of all base parameters with each other", drawn)
+
+
+def correlations(covariance: Array) -> Array:
+    """Return the correlations (b, b) of a covariance, NaN for what is not determined and on the diagonal."""
+    sizes = np.sqrt(np.diag(covariance))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = covariance / np.outer(sizes, sizes)
+    np.fill_diagonal(values, np.nan)
+    return np.asarray(np.where(np.isfinite(values), values, np.nan))
 
 
 def inertias(
@@ -239,15 +253,26 @@ def path_of_terms(found: Structure) -> Iterator[Drawing]:
     title = f"{plural(len(way), 'kind')} of joint terms: {shares}"
     if not found.lines:
         title = "Taken on the way, and all given up" if way else "No joint term is worth it"
-    missed = [found.before, *(one.missed for one in way), found.after]
-    drawn = pictures.path_picture(
-        ["the model as it is", *(f"+ {one.candidate}" for one in way), "in the end"],
-        missed,
-        [0.0, *(one.error * share for one, share in zip(way, missed, strict=False)), 0.0],
-        [[], *([one.missed for one in step if one.reason] for step in found.steps)],
-        title=title,
-        honest=found.honest,
+    names = ["the model as it is", *(f"+ {one.candidate}" for one in way), "in the end"]
+    missed = 100.0 * np.array([found.before, *(one.missed for one in way), found.after])
+    error = 2.0 * np.array([0.0, *(one.error * share for one, share in zip(way, missed, strict=False)), 0.0])
+    others = [(100.0 * one.missed, k) for k, step in enumerate(found.steps, 1) for one in step if one.reason]
+    rest, at = np.array(others).reshape(-1, 2).T
+    place = np.arange(len(missed), dtype=np.float64)
+    ends = np.column_stack([missed - error, missed + error, np.full(len(missed), np.nan)]).ravel()
+    honest = [100.0 * found.honest] if np.isfinite(found.honest) else []
+    reach = [*missed, *rest, *ends[np.isfinite(ends)], *honest]
+    span = (max(reach) - min(reach)) or 1.0
+    marks: tuple[Mark, ...] = (
+        *(Strip("x", x, x, GREEN, "chosen by other parts", "--") for x in honest),
+        Dots(rest, at, MUTED, "tried, not taken", 5.0),
+        Line(missed, place, BLUE, width=1.0, dash=":"),
+        Line(ends, np.repeat(place, 3), BLUE, "± 2 standard errors", 1.7),
+        Dots(missed, place, BLUE, "taken", 8.0, "D"),
+        *(Note(value, k - 0.3, f"{value:#.3g} %", INK) for k, value in enumerate(missed)),
     )
+    axis = Axis("torque missed on what is left out", "%", (min(reach) - 0.05 * span, max(reach) + 0.32 * span))
+    drawn = Picture(title, (Panel(axis, rows(names), marks, AROUND + 30.0 * len(names)),))
     yield pictured("steps", "Torque missed on what is left out after each joint term that was taken", drawn)
 
 
@@ -256,8 +281,19 @@ def selection(estimate: Estimate) -> Iterator[Drawing]:
     tried = [(w, e) for w, e in estimate.selection if w > 0 and np.isfinite(e)]
     if len(tried) < 2 or not estimate.weight:
         return
-    weights, found = zip(*tried, strict=True)
+    weights, errors = np.array(tried).T
+    excess = 100.0 * (errors / errors.min() - 1.0)
+    at = float(np.interp(np.log(estimate.weight), np.log(weights), excess))  # it may lie between those tried
+    marks = (
+        Line(weights, excess, BLUE, "tried", 1.6),
+        Dots(weights, excess, BLUE, size=5.0),
+        Dots(np.array([estimate.weight]), np.array([at]), RED, f"chosen: {estimate.weight:.2g}", 9.0, "D"),
+    )
+    axis, most = Axis("error above the least", "%"), float(excess.max())
+    if most > 100.0:
+        ticks = (0.0, 10.0, *(10.0**k for k in range(2, 7) if 10.0**k <= 2.0 * most))
+        named = tuple((x, f"{x:g}") for x in ticks)
+        axis = Axis(axis.label, "%", (-3.0, 1.5 * most), "symlog", edge=10.0, ticks=named)
     title = f"The prior has weight {estimate.weight:.2g}: what left-out data and the noise ask for"
-    about = "Cross-validation error over the weight of the prior"
-    drawn = pictures.selection_picture(weights, found, estimate.weight, title=title)
-    yield pictured("prior_weight", about, drawn)
+    drawn = Picture(title, (Panel(Axis("weight of the prior", "-", scale="log"), axis, marks),))
+    yield pictured("prior_weight", "Cross-validation error over the weight of the prior", drawn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 
@@ -18,15 +19,16 @@ from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.report import figures, pictures, text
-from ident.report.body_figures import NO_SHAPES, Shapes, inertia_figure, space_data
+from ident.report.body_figures import NO_SHAPES, Shapes, in_space, inertia_figure
 from ident.report.figures import BLUE, GREEN, INK, MEASURED, MUTED, RED
 from ident.report.outcome_text import way_to
 from ident.report.parts import Drawing, pictured
 from ident.report.picture import Axis, Cells, Dots, Line, Mark, Note, Panel, Picture, Strip, rows, short, sparse
-from ident.report.pictures import AROUND, AT_ZERO, alike_for, residual_picture, trace_picture
+from ident.report.pictures import AROUND, AT_ZERO, alike_for, residual_picture
 from ident.spatial.inertia import INERTIAL
 
 _TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum
+_MEANS = 16  # of what a mistake explains
 
 
 def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int) -> Iterator[Drawing]:
@@ -136,7 +138,10 @@ def evidence(cause: NamedCause, k: int) -> Drawing:
 
 
 def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:
-    """Yield what is left of one joint's torque with the k-th mistake and without it, against what explains it."""
+    """Yield what is left of one joint's torque with the k-th mistake and without it, against what explains it.
+
+    The line is the mean of what the mistake adds, in stretches that hold equally many samples.
+    """
     trace = cause.trace
     if trace is None:
         return
@@ -144,9 +149,17 @@ def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:
     was, rest = (text.number(float(np.sqrt(np.mean(np.square(x)))), 3) for x in (trace.before, trace.after))
     title = f"{short(trace.joint)}: {was} {unit} rms left, {rest} without the mistake"
     about = f"What is left of the torque of {trace.joint} over {trace.along} and over time"
-    drawn = trace_picture(
-        trace.t, trace.x, trace.before, trace.after, title=title, unit=unit, along=trace.along, along_unit=trace.unit
+    t, x, before, after = (np.array(values) for values in (trace.t, trace.x, trace.before, trace.after))
+    parts = [p for p in np.array_split(np.argsort(x, kind="stable"), _MEANS) if len(p)]
+    centres, means = (np.array([values[p].mean() for p in parts]) for values in (x, before - after))
+    clouds = (
+        Dots(x, before, RED, "as the files are", 4.0),
+        Dots(x, after, BLUE, "without the mistake", 4.0),
+        Line(centres, means, INK, "what the mistake explains", 2.2),
     )
+    curves, left = (Line(t, before, RED, width=1.1), Line(t, after, BLUE, width=1.1)), Axis("residual", unit)
+    over = Panel(Axis(trace.along, trace.unit), left, (AT_ZERO, *clouds), 230.0)
+    drawn = Picture(title, (over, Panel(Axis("time", "s"), left, (AT_ZERO, *curves), 150.0)))
     yield pictured(f"mistake_{k}_torque", about, drawn)
 
 
@@ -240,8 +253,9 @@ def inertias(
     q = np.median(motions[-1].q, axis=0) if motions else np.zeros(n)
     title = f"The {n} links as solid ellipsoids of the same mass and inertia"
     about = f"{title}, on the robot"
-    figure = partial(inertia_figure, model.robot, q, inertials, cad, title=title, shapes=shapes)
-    yield Drawing("inertia_ellipsoids", title, about, figure, space_data(model.robot, q, inertials, cad, shapes=shapes))
+    space = in_space(model.robot, q, inertials, cad, shapes=shapes)
+    figure = partial(inertia_figure, space, title=title)
+    yield Drawing("inertia_ellipsoids", title, about, figure, json.dumps(space, allow_nan=False))
 
 
 def path_of_terms(found: Structure) -> Iterator[Drawing]:

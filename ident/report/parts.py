@@ -19,7 +19,7 @@ class Drawing:
     """A picture with a name that suits a file and a description for those who do not see it.
 
     shown: a picture, which a page draws itself; or a function that returns a figure for paper, where the page has
-    something else: space, what `space_data` returns, or the map of the drawing's block.
+    something else: space, what `in_space` returns as JSON, or the map of the drawing's block.
     """
 
     name: str

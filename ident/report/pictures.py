@@ -166,38 +166,6 @@ def residual_picture(
     return Picture(title, panels, 2)
 
 
-def trace_picture(
-    t: ArrayLike,
-    x: ArrayLike,
-    before: ArrayLike,
-    after: ArrayLike,
-    *,
-    title: str,
-    unit: str = "N m",
-    along: str,
-    along_unit: str,
-) -> Picture:
-    """Return residuals (k,) [unit] with a mistake and without it over t (k,) [s] and x (k,), what explains it best.
-
-    The line is the mean of what the mistake adds, in stretches of x.
-    """
-    t, x, before, after = (np.asarray(values, dtype=np.float64) for values in (t, x, before, after))
-    centres, means = _means(x, before - after)
-    left, zero = Axis("residual", unit), AT_ZERO
-    dots = Dots(x, before, RED, "as the files are", 4.0), Dots(x, after, BLUE, "without the mistake", 4.0)
-    line = Line(centres, means, INK, "what the mistake explains", 2.2)
-    over = Panel(Axis(along, along_unit), left, (zero, *dots, line), 230.0)
-    curves = Line(t, before, RED, width=1.1), Line(t, after, BLUE, width=1.1)
-    return Picture(title, (over, Panel(Axis("time", "s"), left, (zero, *curves), 150.0)))
-
-
-def _means(x: Array, y: Array, bins: int = 16) -> tuple[Array, Array]:
-    """Return the means of x and of y (N,) in stretches of x that hold equally many."""
-    order = np.argsort(x, kind="stable")
-    parts = [part for part in np.array_split(order, bins) if len(part)]
-    return np.array([x[p].mean() for p in parts]), np.array([y[p].mean() for p in parts])
-
-
 def _alike(t: Array, residual: Array, starts: Sequence[int]) -> Panel:
     """Return the autocorrelation of a residual, with what chance gives shaded."""
     shortest = min(np.diff([*starts, len(residual)]))

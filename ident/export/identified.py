@@ -59,7 +59,8 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
 
 
 #: The places that simulators have for joint terms.
-ARMATURE, DAMPING, FRICTION, SPRING = DriveInertia.kind, Viscous.kind, COULOMB, Spring.kind
+MOTOR = ARMATURE, DAMPING, FRICTION = DriveInertia.kind, Viscous.kind, COULOMB
+SPRING = Spring.kind
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,12 @@ def code_parameters(robot: Robot) -> BaseParameters:
 PER_WIDTH = "per_width"
 
 
+def arrays_of(program: Program) -> dict[str, list[tuple[int, str]]]:
+    """Return the arrays that a function of code takes, each with place and name of the entries that are used."""
+    taken = {array: labels for array, labels in program.inputs.items() if array != PER_WIDTH}
+    return {a: [(k, x) for k, x in enumerate(labels) if x in program.used] for a, labels in taken.items()}
+
+
 def signals_of(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the signals of recordings that a model's terms need, by name, with the names of their numbers.
 

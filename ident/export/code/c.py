@@ -20,7 +20,7 @@ from ident.export.text import comment, filled, number, quoted
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import from_com
-from ident.symbolic.functions import PER_WIDTH, code_parameters, functions
+from ident.symbolic.functions import PER_WIDTH, arrays_of, code_parameters, functions
 from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program, Style
 
@@ -151,7 +151,7 @@ def meaning(program: Program) -> str:
 
 def signature(program: Program, start: str, real: str, *more: str) -> str:
     """Return the head of a function: arrays that it takes, the array that it fills, and what else it takes."""
-    arrays = [f"const {real} *{array}" for array in program.inputs if array != PER_WIDTH]
+    arrays = [f"const {real} *{array}" for array in arrays_of(program)]
     return f"{start}{program.name}({', '.join([*arrays, f'{real} *{program.output}', *more])})"
 
 
@@ -159,12 +159,10 @@ def body(program: Program, real: str, style: Style, width: str = "") -> list[str
     """Return the statements of a function; where most of the result is 0, all of it is set to 0 first."""
     assignments, entries = program.lines(style)
     lines = []
-    for array, labels in program.inputs.items():
-        used = [(k, label) for k, label in enumerate(labels) if label in program.used]
-        if array == PER_WIDTH:
-            lines += [f"const {real} {PER_WIDTH} = ({real})(1.0 / {width});"] if used else []
-            continue
+    for array, used in arrays_of(program).items():
         lines += [f"const {real} {label} = {array}[{k}];" for k, label in used] or [f"(void){array};"]
+    if PER_WIDTH in program.used:
+        lines.append(f"const {real} {PER_WIDTH} = ({real})(1.0 / {width});")
     lines += [f"const {real} {left} = {right};" for left, right in assignments]
     zero = [isinstance(x, float) and x == 0.0 for x in program.flat]
     sparse = 2 * sum(zero) > len(entries)
@@ -181,7 +179,7 @@ def identified_test(made: Controller, real: str, constant: str, prefix: str) -> 
     scale, inertia = (cast(float(f"{abs(x).max():.3g}"), real) for x in (torques, expected["mass_matrix"]))
     vectors = dict(zip(("q", "qd", "qdd"), made.state, strict=True)) | made.signals
     vectors |= {f"expected_{k}": x for k, x in expected.items()}
-    calls = [(p, ", ".join([*(a for a in p.inputs if a != PER_WIDTH), "found"])) for p in made.functions]
+    calls = [(p, ", ".join([*arrays_of(p), "found"])) for p in made.functions]
     return {
         "n": made.n,
         "b": len(made.phi),

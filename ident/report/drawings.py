@@ -51,7 +51,7 @@ def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int
         yield pictured(f"torque_{name}_{j + 1}", about, Picture(title, panels))
 
 
-def residual_drawings(model: Model, left: Residuals) -> Iterator[Drawing]:
+def left_over(model: Model, left: Residuals) -> Iterator[Drawing]:
     """Yield each joint's residual."""
     for j, joint in enumerate(model.robot.joints):
         unit, residual = joint.unit("torque"), left.residual[:, j]
@@ -127,14 +127,16 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
         yield pictured("errors", about, pictures.error_picture(validation.joints, relative, title=title))
 
 
-def evidence(cause: NamedCause, k: int) -> Drawing:
-    """Return the errors of all joints with the k-th mistake and without it."""
+def evidence(cause: NamedCause, k: int) -> Iterator[Drawing]:
+    """Yield the errors of all joints with the k-th mistake and without it, where they differ."""
+    if cause.before == cause.after:
+        return
     before, after = (text.percent(x) for x in cause.total)
     errors = {"as the files are": cause.before, "without the mistake": cause.after}
     about = "Error of each joint on stretches that the fit left out, with the mistake and without it"
     title = f"Stretches left out: {before} error, {after} without the mistake"
     drawn = pictures.error_picture(cause.joints, errors, title=title, colours=(RED, BLUE))
-    return pictured(f"mistake_{k}", about, drawn)
+    yield pictured(f"mistake_{k}", about, drawn)
 
 
 def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:

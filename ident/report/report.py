@@ -21,21 +21,9 @@ from ident.logs.process import Processing
 from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
-from ident.report import text
+from ident.report import drawings, text
 from ident.report.body_figures import NO_SHAPES, Shapes, links_named
 from ident.report.doctor_text import lines_in, odds_in_words
-from ident.report.drawings import (
-    comparisons,
-    errors,
-    evidence,
-    frictions,
-    inertias,
-    path_of_terms,
-    residual_drawings,
-    selection,
-    torques,
-    traces,
-)
 from ident.report.identifiable import identifiable_section
 from ident.report.outcome_text import calibration_rows, selection_sentences, tried_rows
 from ident.report.page import known_format, stretches, write
@@ -85,6 +73,11 @@ def write_report(
     be written.
     """
     path = known_format(path, pictures)
+    if estimate.base.standard != model.names:
+        raise ModelError(
+            f"the estimate of '{estimate.robot}' has other parameters than the model",
+            fix="Use the robot and the terms that were fitted",
+        )
     report = gather(
         estimate,
         model=model,
@@ -125,15 +118,7 @@ def gather(
     filtered: tuple[Log, Processing] | None = None,
     shapes: Shapes = NO_SHAPES,
 ) -> Report:
-    """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw.
-
-    Raises ModelError as `write_report`.
-    """
-    if estimate.base.standard != model.names:
-        raise ModelError(
-            f"the estimate of '{estimate.robot}' has other parameters than the model",
-            fix="Use the robot and the terms that were fitted",
-        )
+    """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw."""
     theta = estimate.for_torque
     slides, units = model.robot.slides, model.robot.units("torque")
     drawn = [(kind, m) for kind, m in (("held-out", held_out), ("fitted", next(iter(fit), None))) if m is not None]
@@ -149,10 +134,13 @@ def gather(
     measured = Block(items=hinted, note=_LEFT)
     if left is not None:
         rms = text.recording_rows(left.names, left.rms(), estimate.joints, units) if len(judged) > 1 else None
-        measured = replace(measured, drawings=tuple(residual_drawings(model, left)), table=rms)
-    rubbed = Block(note=_DOTS, drawings=tuple(frictions(model, theta, left)) if left else ())
-    bodies = inertias(estimate, model, comparison, [m for _, m in drawn], shapes)
+        measured = replace(measured, drawings=tuple(drawings.left_over(model, left)), table=rms)
+    rubbed = Block(note=_DOTS, drawings=tuple(drawings.frictions(model, theta, left)) if left else ())
+    bodies = drawings.inertias(estimate, model, comparison, [m for _, m in drawn], shapes)
     linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
+    said, chosen = text.summary_sentences(estimate, comparison, validation), drawings.selection(estimate)
+    fitted = Block(items=tuple(said), drawings=tuple(chosen), table=text.figures_rows(estimate))
+    predicted = *_charts(model, theta, drawn), *_judged(estimate, slides, validation)
     warned, sizes = tuple(warnings(estimate, validation)), lengths(model.robot)
     short = in_short(estimate.base, estimate.links, estimate.joints, sizes)
     return Report(
@@ -160,13 +148,13 @@ def gather(
         verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
         cards=tuple(cards(estimate, comparison, validation)),
         sentences=tuple(questions(estimate, validation)),
-        lead=tuple(errors(validation)),
+        lead=tuple(drawings.errors(validation)),
         hints=hinted[:_FIRST],
         warnings=warned[:_FIRST],
         note=_MORE if len(warned) > _FIRST else "",
         sections=(
             *_mistakes(estimate),
-            _torque(estimate, model, drawn, validation),
+            Section("torque", "Does it predict torque?", predicted, "Torque"),
             *simulated(estimate, model, drawn),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
             _base_parameters(estimate, slides, comparison, truth, sizes, short),
@@ -175,13 +163,14 @@ def gather(
             identifiable_section(estimate, slides, comparison, regression, next_motion, short),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             *_spectra(filtered, model.robot),
-            _section("fit", "About the fit", _about(estimate, comparison, validation)),
+            _section("fit", "About the fit", fitted),
             *_notes(warned[_FIRST:], estimate.notes),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
     )
 
 
+_DRAWN = "drawn, with their noise, also those that thinning and masks leave out."
 _KINDS = {"held-out": "Motion never seen", "fitted": "Fitted recording"}
 _CAD_ALONE = "A prediction from CAD counts as zero every friction and drive inertia that CAD does not state."
 _LEFT = (
@@ -215,26 +204,15 @@ _CHOSEN = (
 )
 
 
-def _about(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> Block:
-    said = tuple(text.summary_sentences(estimate, comparison, validation))
-    return Block(items=said, drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
-
-
-def _torque(
-    estimate: Estimate, model: Model, drawn: Sequence[tuple[str, Motion]], validation: Validation | None
-) -> Section:
-    """Return measured and predicted torque of the motions to draw, and the errors on all recordings."""
-    blocks = *_charts(model, estimate.for_torque, drawn), *_judged(estimate, model.robot.slides, validation)
-    return Section("torque", "Does it predict torque?", blocks, "Torque")
-
-
 def _charts(model: Model, theta: Array, drawn: Sequence[tuple[str, Motion]]) -> Iterator[Block]:
     """Yield measured and predicted torque of the motions to draw, each with its kind."""
     for kind, m in drawn:
         tau = torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals())
         k = stretches(len(m.t), 3 * model.robot.n * len(drawn))
-        title, pictures = f"{_KINDS[kind]} “{m.name}”", tuple(torques(model, m, tau, kind, k))
-        yield Block(title, note=_drawn_as(len(m.t), k), drawings=pictures, link=kind)
+        title, pictures = f"{_KINDS[kind]} “{m.name}”", tuple(drawings.torques(model, m, tau, kind, k))
+        kept = f"the least and the largest of every {len(m.t) / k:.1f} are"
+        shown = f"All {len(m.t):,} samples are" if len(m.t) <= k else f"{len(m.t):,} samples: {kept}"
+        yield Block(title, note=f"{shown} {_DRAWN}", drawings=pictures, link=kind)
 
 
 def _mistakes(estimate: Estimate) -> Iterator[Section]:
@@ -245,7 +223,7 @@ def _mistakes(estimate: Estimate) -> Iterator[Section]:
             f"{cause.file}: {cause.mend}",
             tuple(_weight_of(cause)),
             lines_in(cause.mend),
-            drawings=(*traces(cause, k), *([evidence(cause, k)] if cause.before != cause.after else ())),
+            drawings=(*drawings.traces(cause, k), *drawings.evidence(cause, k)),
         )
         for k, cause in enumerate(estimate.causes, 1)
     )
@@ -269,7 +247,7 @@ def _terms(estimate: Estimate) -> Iterator[Section]:
         block = Block(
             items=tuple(selection_sentences(found)),
             note=_CHOSEN if found.steps else "",
-            drawings=tuple(path_of_terms(found)),
+            drawings=tuple(drawings.path_of_terms(found)),
             table=tried_rows(found) if found.tried else None,
         )
         yield Section("terms", "Which joint terms the logs support", (block,), "Joint terms")
@@ -301,7 +279,7 @@ def _drawn(name: str, title: str, block: Block, otherwise: str) -> Section:
 
 def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation | None) -> Iterator[Block]:
     if validation is not None:
-        note = _CAD_ALONE if any(errors(validation)) else ""
+        note = _CAD_ALONE if any(drawings.errors(validation)) else ""
         yield Block(note=note, table=text.validation_rows(validation))
     if estimate.calibration:
         yield Block(table=calibration_rows(estimate))
@@ -319,10 +297,12 @@ def _base_parameters(
     compared = text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides)
     compared = replace(compared, short=short)
     note = " ".join(comparison.notes) if comparison else ""
-    found = [Block(words=_COMPARED, note=note, drawings=tuple(comparisons(comparison)))]
+    found = [Block(words=_COMPARED, note=note, drawings=tuple(drawings.comparisons(comparison)))]
     found += [Block(table=t) for t in (numbered(estimate.links, estimate.joints, sizes), compared)]
     if truth is not None:
-        found.append(Block(items=_truth_sentence(truth), table=text.truth_rows(truth, slides), opened=False))
+        held = f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; the largest difference is"
+        said = () if truth.largest is None else (f"{held} {truth.largest:.1f} standard errors.",)
+        found.append(Block(items=said, table=text.truth_rows(truth, slides), opened=False))
     return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")
 
 
@@ -404,21 +384,3 @@ def _worse(left: Residuals | None, joints: Sequence[str], units: Sequence[str]) 
                 f"{joints[worst]}: the residual of “{name}” is {text.number(rms[k, worst], 3)} {units[worst]} rms, of"
                 f" the others {text.number(usual[worst], 3)}; look for another load, offset or temperature in it."
             )
-
-
-def _truth_sentence(truth: TruthComparison | None) -> tuple[str, ...]:
-    if truth is None or truth.largest is None:
-        return ()
-    return (
-        f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; "
-        f"the largest difference is {truth.largest:.1f} standard errors.",
-    )
-
-
-def _drawn_as(samples: int, most: int) -> str:
-    if samples <= most:
-        return f"All {samples:,} samples are drawn, with their noise, also those that thinning and masks leave out."
-    return (
-        f"{samples:,} samples: the least and the largest of every {samples / most:.1f} are drawn, with their noise, "
-        "also those that thinning and masks leave out."
-    )

@@ -18,6 +18,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import need
 from ident.files import write_whole
+from ident.report.picture import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,8 +85,7 @@ def identifiability_figure(
 
 def plain(text: str, longest: int = 28) -> str:
     """Return a name as matplotlib shows it literally: no mathematics, not too long."""
-    short = text if len(text) <= longest else text[: longest - 1] + "…"
-    return short.replace("$", r"\$")
+    return short(text, longest).replace("$", r"\$")
 
 
 def svg_file(figure: Figure, description: str) -> str:
@@ -180,8 +180,7 @@ def _png(figure: Figure) -> bytes:
 
 def keep(figure: Figure, side: float, top: float) -> None:
     """Keep axes away from both sides, by a share of the width, and from the top [inch]."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
+    if (engine := figure.get_layout_engine()) is not None:
         height = float(figure.get_size_inches()[1])
         engine.set(rect=(side, 0.0, 1.0 - 2.0 * side, 1.0 - top / height))  # type: ignore[call-arg]
 

@@ -33,6 +33,7 @@ from ident.regression import BaseParameters, base_parameters, compress
 from ident.report import figures, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
 from ident.report.drawings import (
+    comparisons,
     correlated,
     correlations,
     errors,
@@ -787,14 +788,18 @@ def drawings():
     verdicts = ["contradicted" if abs(x) > 4 else "agrees" if k % 2 else "not determined" for k, x in enumerate(off)]
     states = [[("alone", "sum", "logs", "never")[(i + k) % 4] for k in range(10)] for i in range(7)]
     title = "joint1: prediction misses 1.23 % of the torque"
-    c = case()
+    c, rows_ = case(), [
+        SimpleNamespace(name=long, standard_errors=x, verdict=v, scale=1.0, difference=x / 30, half_width=abs(x) / 9)
+        for x, v in zip(off, verdicts, strict=True)
+    ]  # fmt: skip
+    against, shares = comparisons(SimpleNamespace(rows=rows_, boundary=4.2, count=verdicts.count))
     motion = SimpleNamespace(t=t, tau=np.stack([y] * 3, axis=1), name=long)
     tried = tuple(zip(10.0 ** np.arange(-7, 2), np.arange(1.0, 10.0), strict=True))
     return {
         "torque": next(torques(c.model, motion, motion.tau + 1, "fitted", 1500)).shown,
         "friction": next(frictions(c.model, c.theta, residuals(c.model, c.theta, [c.fit]))).shown,
-        "comparison": pictures.comparison_picture([long] * 45, off, verdicts, 4.2, title=title),
-        "intervals": pictures.interval_picture([long] * 45, off / 30, np.abs(off) / 9, verdicts, title=title),
+        "comparison": against.shown,
+        "intervals": shares.shown,
         "errors": pictures.error_picture([long, "b"], {"identified": [0.02, np.nan], "CAD": [0.9, 2.5]}, title=title),
         "residual": residual_picture(t, y, np.cos(t), np.sin(t), title=title, starts=(0, 10_000)),
         "map": figures.identifiability_figure([long] * 7, text.INERTIAL, states, title=title),

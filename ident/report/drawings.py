@@ -24,7 +24,7 @@ from ident.report.figures import BLUE, GREEN, INK, MEASURED, MUTED, RED
 from ident.report.outcome_text import way_to
 from ident.report.parts import Drawing, pictured
 from ident.report.picture import Axis, Cells, Dots, Line, Mark, Note, Panel, Picture, Strip, rows, short, sparse
-from ident.report.pictures import AROUND, AT_ZERO, alike_for, residual_picture
+from ident.report.pictures import AROUND, AT_ZERO, VERDICTS, alike_for, bars, residual_picture, signed
 from ident.spatial.inertia import INERTIAL
 
 _TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum
@@ -166,7 +166,7 @@ def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:
 
 
 def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
-    """Yield the base parameters against CAD: in standard errors, and as shares of CAD's size."""
+    """Yield the base parameters against CAD: in standard errors, and with 95 % intervals as shares of CAD's size."""
     rows = [r for r in comparison.rows if not np.isnan(r.standard_errors)] if comparison else []
     if comparison is None or not rows:
         return
@@ -180,18 +180,24 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
         title=told if bad else f"No contradiction with CAD in {len(rows)} base parameters",
     )
     yield pictured("cad_standard_errors", told, drawn)
-    sized = [r for r in rows if r.scale and r.half_width is not None and r.difference is not None]
+    sized = [
+        (r, 100.0 * r.difference / r.scale, 100.0 * r.half_width / r.scale)
+        for r in rows
+        if r.scale and r.half_width is not None and r.difference is not None
+    ]
     if not sized:
         return
-    differences = [(r.difference or 0.0) / (r.scale or 1.0) for r in sized]
-    said = f"{sum(abs(d) < 0.1 for d in differences)} of {len(sized)} base parameters are within 10 % of CAD's size"
-    drawn = pictures.interval_picture(
-        [r.name for r in sized],
-        differences,
-        [(r.half_width or 0.0) / (r.scale or 1.0) for r in sized],
-        [r.verdict for r in sized],
-        title=said,
-    )
+    x, half = np.array([sizes for _, *sizes in sized]).T
+    said = f"{int(np.sum(np.abs(x) < 10.0))} of {len(sized)} base parameters are within 10 % of CAD's size"
+    x, half = np.clip(x, -1e6, 1e6), np.clip(half, 0.0, 1e6)
+    reach = max(15.0, 1.3 * float((np.abs(x) + half).max(initial=0.0)))
+    far = [10.0**k for k in range(1, 7) if 10.0**k < 0.8 * reach]
+    far = far if len(far) <= 3 else far[::2]
+    ticks = tuple((t, f"{signed(t)} %" if t else "0") for t in (*(-t for t in reversed(far)), 0.0, *far))
+    label = "(identified − CAD) / size of CAD ± 95 %"
+    axis = Axis(label, limits=(-reach, reach), scale="symlog", edge=10.0, ticks=ticks)
+    names, verdicts = [r.name for r, *_ in sized], [r.verdict for r, *_ in sized]
+    drawn = bars(said, axis, names, verdicts, x - half, x + half, x, tuple(VERDICTS))
     yield pictured("cad_intervals", said, drawn)
 
 

@@ -13,7 +13,7 @@ from ident.estimate.estimate import Estimate
 from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.drawings import correlated, identifiability, identifiable
-from ident.report.parts import Block, Cell, Section
+from ident.report.parts import Block, Map, Section
 from ident.spatial.inertia import INERTIAL
 
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
@@ -39,7 +39,7 @@ def identifiable_section(
     """
     drawn = identifiable(estimate)
     standard = text.standard_rows(estimate, comparison, slides)
-    cells, combined = tuple(_map(estimate, slides, short)), _combinations(estimate, slides, short)
+    cells, combined = _known(estimate, slides, short)
     weak = Block(
         "What the logs show worst",
         items=tuple(_weakest(estimate, regression)),
@@ -80,40 +80,24 @@ def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]
     yield from (conditioning.sentence(d) for d in weak)
 
 
-def _map(
-    estimate: Estimate, slides: frozenset[str], short: Mapping[str, str]
-) -> Iterator[tuple[str, tuple[Cell, ...]]]:
-    halves = estimate.covariance.half_widths(0.95)
-    for i, (link, row) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
-        cells = []
-        for k, state in enumerate(row):
-            name = f"{link}.{INERTIAL[k]}"
-            say = f"{name}: {figures.STATES[state][2]}"
+def _known(estimate: Estimate, slides: frozenset[str], short: Mapping[str, str]) -> tuple[Map, text.Table]:
+    """Return the map of what is known of each link's parameters, and the same as a table, with their combinations."""
+    halves, cells, rows = estimate.covariance.half_widths(0.95), [], []
+    for i, (link, states) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
+        own = []
+        for k, state in enumerate(states):
+            name, means = f"{link}.{INERTIAL[k]}", figures.STATES[state][2]
+            sums = [estimate.base.expression(int(b)) for b in np.flatnonzero(estimate.base.K[:, 10 * i + k])]
+            unit, say = text.unit(name, slides), f"{name}: {means}"
             if state == "alone":
                 b = estimate.base.names.index(name)
-                say += f": {text.with_error(float(estimate.phi[b]), float(halves[b]))} {text.unit(name, slides)}"
+                say += f": {text.with_error(float(estimate.phi[b]), float(halves[b]))} {unit}"
             elif state in ("sum", "logs"):
-                say += ": " + "; ".join(short[s] for s in _sums(estimate, 10 * i + k))
-            cells.append(Cell(state, figures.STATES[state][1], say))
-        yield link, tuple(cells)
-
-
-def _sums(estimate: Estimate, k: int) -> list[str]:
-    """Return the base parameters that a standard parameter is part of, as sums."""
-    return [estimate.base.expression(int(b)) for b in np.flatnonzero(estimate.base.K[:, k])]
-
-
-def _combinations(estimate: Estimate, slides: frozenset[str], short: Mapping[str, str]) -> text.Table:
-    rows = [
-        (
-            f"{link}.{INERTIAL[k]}",
-            text.unit(f"{link}.{INERTIAL[k]}", slides),
-            figures.STATES[state][2],
-            "; ".join(_sums(estimate, 10 * i + k)) or text.MISSING,
-        )
-        for i, (link, states) in enumerate(zip(estimate.links, identifiability(estimate), strict=True))
-        for k, state in enumerate(states)
-    ]
+                say += ": " + "; ".join(short[x] for x in sums)
+            own.append((state, say))
+            rows.append((name, unit, means, "; ".join(sums) or text.MISSING))
+        cells.append((link, tuple(own)))
     columns = ("parameter", "unit", "known", "combination")
     found = text.table("Which parameters are known, and in which combinations", columns, rows)
-    return replace(found, short={row[-1]: "; ".join(short.get(s, s) for s in row[-1].split("; ")) for row in rows})
+    brief = {row[-1]: "; ".join(short.get(x, x) for x in row[-1].split("; ")) for row in rows}
+    return tuple(cells), replace(found, short=brief)

@@ -14,7 +14,7 @@ from ident.report.picture import Axis, Band, Bars, Dots, Line, Mark, Panel, Pict
 
 #: Errors [%] from which on the error of predicting no torque is drawn beside them.
 NO_TORQUE_SHOWN = 40.0
-_VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
+VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
 _ROW, AROUND = 16.0, 48.0  # px: a named row, and what is above and below all of them
 #: The line at zero.
 AT_ZERO = Strip("y", 0.0, 0.0, MUTED)
@@ -51,28 +51,10 @@ def comparison_picture(
     reach = max(2.0 * edge, 1.6 * float(np.abs(value).max(initial=0.0)))
     far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach] or [float(round(reach / 1.6))]
     far = [x for x in far if x > 2.0 * edge][-1::-2][::-1]  # every other one: labels must not touch
-    ticks = tuple((x, _signed(x)) for x in (*(-x for x in reversed(far)), -edge, 0.0, edge, *far))
+    ticks = tuple((x, signed(x)) for x in (*(-x for x in reversed(far)), -edge, 0.0, edge, *far))
     axis = Axis(label, limits=(-reach, reach), scale="symlog", edge=edge, ticks=ticks)
     named = [names[k] for k in order], [verdicts[k] for k in order]
-    return _bars(title, axis, *named, np.zeros(len(value)), value, value, words, Strip("x", -edge, edge, BAND))
-
-
-def interval_picture(
-    names: Sequence[str], differences: ArrayLike, half_widths: ArrayLike, verdicts: Sequence[str], *, title: str
-) -> Picture:
-    """Return (identified - CAD) of each base parameter (b,) with its 95 % interval, as shares of CAD's size.
-
-    The order of `names` is kept, from top to bottom. An interval that holds zero does not contradict CAD.
-    """
-    x = np.clip(100.0 * np.asarray(differences, dtype=np.float64), -1e6, 1e6)
-    half = np.clip(100.0 * np.asarray(half_widths, dtype=np.float64), 0.0, 1e6)
-    reach = max(15.0, 1.3 * float((np.abs(x) + half).max(initial=0.0)))
-    sizes = [10.0**k for k in range(1, 7) if 10.0**k < 0.8 * reach]
-    sizes = sizes if len(sizes) <= 3 else sizes[::2]
-    ticks = tuple((t, f"{_signed(t)} %" if t else "0") for t in (*(-t for t in reversed(sizes)), 0.0, *sizes))
-    label = "(identified − CAD) / size of CAD ± 95 %"
-    axis = Axis(label, limits=(-reach, reach), scale="symlog", edge=10.0, ticks=ticks)
-    return _bars(title, axis, names, verdicts, x - half, x + half, x, tuple(_VERDICTS))
+    return bars(title, axis, *named, np.zeros(len(value)), value, value, words, Strip("x", -edge, edge, BAND))
 
 
 def error_picture(
@@ -100,7 +82,7 @@ def error_picture(
     return Picture(title, (Panel(axis, rows(joints), tuple(marks), height),))
 
 
-def _bars(
+def bars(
     title: str,
     axis: Axis,
     names: Sequence[str],
@@ -116,7 +98,7 @@ def _bars(
     words: what the legend calls the verdicts.
     """
     marks: list[Mark] = [*behind, Strip("x", 0.0, 0.0, MUTED)]
-    for word, (verdict, (colour, sign)) in zip(words, _VERDICTS.items(), strict=True):
+    for word, (verdict, (colour, sign)) in zip(words, VERDICTS.items(), strict=True):
         own = np.array([k for k, v in enumerate(verdicts) if v == verdict], dtype=int)
         gap = np.full(len(own), np.nan)
         ends = np.column_stack([start[own], stop[own], gap]).ravel()
@@ -125,7 +107,7 @@ def _bars(
     return Picture(title, (Panel(axis, rows(names), tuple(marks), AROUND + _ROW * len(names)),))
 
 
-def _signed(x: float) -> str:
+def signed(x: float) -> str:
     """Return a round number with its sign, thousands as k."""
     size = f"{abs(x) / 1e3:g}k" if abs(x) >= 1e3 else f"{abs(x):.3g}"
     return f"{'+' if x > 0 else '−'}{size}" if x else "0"

@@ -167,16 +167,13 @@ class Identified:
             return self.head, ()
         kinds = {kind.name: kind for name in left if (kind := kind_of(name))}
         words = [*(kind.words for kind in kinds.values()), *(name for name in left if not kind_of(name))]
-        lacks = f", with {_joined(words)}, which {'is' if len(words) == 1 else 'are'} not in this file."
+        named = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+        lacks = f", with {named}, which {'is' if len(words) == 1 else 'are'} not in this file."
         head = tuple(f"{line[:-1]}{lacks}" if line.startswith("Validation ") else line for line in self.head)
         values = ", ".join(f"{name} {self.terms[name]:.10g}" for name in left)
         laws = "; ".join(f"{kind.name}: {kind.law}" for kind in kinds.values())
         note = f"Not in this file, the controller has to add it: {values}{f' ({laws})' if laws else ''}."
         return head, (note,)
-
-
-def _joined(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def identified(

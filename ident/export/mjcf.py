@@ -83,7 +83,6 @@ def full_inertia(body: Array, whose: str) -> str:
 
 
 def _limits(joint: Joint) -> str:
-    """Return the attributes of a joint's limits."""
     text, ends, effort = "", joint.limits.ends, joint.limits.effort
     if ends is not None and ends[0] < ends[1]:
         text += f' range="{numbers(ends)}"'

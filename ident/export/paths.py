@@ -28,7 +28,8 @@ def with_paths(data: bytes, file: str, old: Path, new: Path) -> bytes:
     if old == new:
         return data
     root = parse_xml(data, file=file)
-    edits = [_renamed(e, name, old, new) for e, name in _named(root) if _exists(e, name, old)]
+    found = ((e, name) for e, name in _named(root) if _exists(e, name, old))
+    edits = [attribute_edit(e, name, _seen(old / _path(e, name), new)) for e, name in found]
     if root.tag == "mujoco" and (unset := [name for name in _FOLDERS if _lacks(root, name, old)]):
         edits.append(_folders_edit(root, dict.fromkeys(unset, _seen(old, new))))
     return exchanged(data, edits)
@@ -72,11 +73,6 @@ def _folders_edit(root: Element, folders: dict[str, str]) -> Edit:
         at = compiler.start + 1 + len(compiler.tag)
         return at, at, text.encode()
     return first_child_edit(root, f"<compiler{text}/>")  # on its line, so that errors name the lines of the given file
-
-
-def _renamed(element: Element, name: str, old: Path, new: Path) -> Edit:
-    """Return the edit of an attribute that names a path."""
-    return attribute_edit(element, name, _seen(old / _path(element, name), new))
 
 
 def _seen(path: Path, folder: Path) -> str:

@@ -73,13 +73,13 @@ class Payload:
     def places(self) -> tuple[int, Places, Places]:
         """Return how many places after the point mass [kg], centre (3,) [m] and tensor (3, 3) [kg m^2] deserve.
 
-        The last one of each number is worth at most a tenth of its own standard error; PLACES where none is known.
+        The last one of each number is worth at most a tenth of its own standard error; PLACES where none is known. A
+        mass that would become zero gets more.
         """
-        return (
-            int(_places(self.mass_error, PLACES[0], ())),
-            _places(self.com_error, PLACES[1], (3,)),
-            _places(self.inertia_error, PLACES[2], (3, 3)),
-        )
+        at_mass = int(_places(self.mass_error, PLACES[0], ()))
+        while round(self.mass, at_mass) <= 0:
+            at_mass += 1
+        return at_mass, _places(self.com_error, PLACES[1], (3,)), _places(self.inertia_error, PLACES[2], (3, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +150,8 @@ def identified_load(
 def rounded(load: Payload) -> Rounded:
     """Return the load with as many digits as it deserves and as many more as it needs to exist as written."""
     at_mass, at_com, at_inertia = load.places()
-    mass, at_mass = _mass(load, at_mass)
     inertia, at_inertia = _digits(_told_apart(load), at_inertia)
-    return Rounded(mass, _round(load.com, at_com), inertia, at_mass, at_com, at_inertia)
+    return Rounded(round(load.mass, at_mass), _round(load.com, at_com), inertia, at_mass, at_com, at_inertia)
 
 
 def rounded_principal(load: Payload) -> tuple[Rounded, Array, Array]:
@@ -166,8 +165,7 @@ def rounded_principal(load: Payload) -> tuple[Rounded, Array, Array]:
     own = None if error is None else np.sqrt(np.einsum("ik,jk,ij->k", axes**2, axes**2, np.square(error)))
     diagonal, at_inertia = _digits(np.diag(moments), np.diag(_places(own, PLACES[2], (3,))))
     at_mass, at_com, _ = load.places()
-    mass, at_mass = _mass(load, at_mass)
-    found = Rounded(mass, _round(load.com, at_com), diagonal, at_mass, at_com, at_inertia)
+    found = Rounded(round(load.mass, at_mass), _round(load.com, at_com), diagonal, at_mass, at_com, at_inertia)
     return found, np.diag(diagonal).copy(), axes
 
 
@@ -202,7 +200,6 @@ def _places(error: ArrayLike | None, otherwise: int, shape: tuple[int, ...]) -> 
 
 
 def _round(values: Array, places: Places) -> Array:
-    """Return numbers, each rounded to its own places."""
     rounds = [round(float(v), int(p)) + 0.0 for v, p in zip(values.ravel(), places.ravel(), strict=True)]
     return np.array(rounds).reshape(values.shape)
 
@@ -215,13 +212,6 @@ def _digits(inertia: Array, places: Places) -> tuple[Array, Places]:
         if tensor_can_exist(upper(found)) and (found.any() or not inertia.any()):
             return found, at
     raise InfeasibleError(f"no rounding of the inertia to {_MOST} places can exist, so nothing was exported")
-
-
-def _mass(load: Payload, places: int) -> tuple[float, int]:
-    """Return the rounded mass, with more places where it would become zero."""
-    while round(load.mass, places) <= 0:
-        places += 1
-    return round(load.mass, places), places
 
 
 def payload_call(vendor: str, load: Payload) -> str:

@@ -74,22 +74,18 @@ def dh_table(robot: Robot) -> Table:
             if i == 0:
                 base = before
         else:
-            return _along(modified, rows, signs, base)
+            # every joint along its axis: with X = Rx(pi), X Rz(theta) Tz(d) = Rz(-theta) Tz(-d) X
+            against = [sign < 0 for sign in signs]
+            frames = [False, *against] if modified else [*against, False]  # frame 0 ... n: is it turned?
+            made = [
+                Row(r.a, math.remainder(r.alpha + math.pi * (after - turned), 2 * math.pi), sign * r.d, sign * r.theta)
+                for r, sign, turned, after in zip(rows, signs, frames[:-1], frames[1:], strict=True)
+            ]
+            return Table(modified, tuple(made), tuple(frames[1:]), base @ HALF_TURN if frames[0] else base)
     raise ModelError(f"the frame of joint '{joint.name}' follows neither standard nor modified DH", fix=_OTHERS)
 
 
 _OTHERS = "Export a format with free frames, such as urdf, or describe the robot by a DH table"
-
-
-def _along(modified: bool, rows: list[Row], signs: list[int], base: Pose) -> Table:
-    """Return the table with every joint along its axis: with X = Rx(pi), X Rz(theta) Tz(d) = Rz(-theta) Tz(-d) X."""
-    against = [sign < 0 for sign in signs]
-    frames = [False, *against] if modified else [*against, False]  # frame 0 ... n: is it turned?
-    made = [
-        Row(row.a, math.remainder(row.alpha + math.pi * (after - before), 2 * math.pi), sign * row.d, sign * row.theta)
-        for row, sign, before, after in zip(rows, signs, frames[:-1], frames[1:], strict=True)
-    ]
-    return Table(modified, tuple(made), tuple(frames[1:]), base @ HALF_TURN if frames[0] else base)
 
 
 def _standard(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:

@@ -45,8 +45,10 @@ def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
     estimate, robot, given = item.estimate, item.robot, item.source
     dynamics = _dynamics(item)
     if given is not None:
-        if robot is None:
-            robot = _identified_in(given.data, given.name, estimate)
+        if robot is None:  # that of the document, with the joints held at zero that the estimate does not have
+            urdf = parse_document(given.data, file=given.name)
+            robot = to_robot(urdf, lock=_held(urdf, estimate))
+            require_same(estimate, robot)
         source, massless = without_outweighed(given.data, robot, item.inertials)
         written = write_urdf(source, robot, item.inertials, dynamics)
         return with_origins(written, robot, item.estimate.corrected(robot)), massless
@@ -81,7 +83,6 @@ def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:
 
 
 def _limits(joint: Joint, kind: str) -> str:
-    """Return the attributes of a joint's limits."""
     known = joint.limits
     ends = {"effort": known.effort, "velocity": known.velocity}
     if kind != "continuous":
@@ -117,11 +118,3 @@ def _about(item: Identified) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _held(urdf: Urdf, estimate: Estimate) -> list[str]:
     """Return the document's joints that the estimate does not have."""
     return [j.name for j in urdf.joints.values() if j.kind != "fixed" and j.name not in estimate.joints]
-
-
-def _identified_in(source: bytes, file: str, estimate: Estimate) -> Robot:
-    """Return the robot of the document, with the joints held at zero that the estimate does not have."""
-    urdf = parse_document(source, file=file)
-    robot = to_robot(urdf, lock=_held(urdf, estimate))
-    require_same(estimate, robot)
-    return robot

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,19 +53,13 @@ def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program
 
         return traced(name, {**inputs, **open_}, output, bound, meaning)
 
-    def regressor(**motion: Objects) -> Objects:
-        Y: Objects = newton_euler.regressor(arm, *motion.values())
-        return Y
-
-    motion = q | qd | qdd
+    motion, Y = q | qd | qdd, partial(newton_euler.regressor, arm)
     torque, standing = "joint torques [N m; N] of the motion q, qd, qdd", "the torques that hold the arm still"
     christoffel = "that of the Christoffel symbols, with dD/dt - 2 C skew"
     return (
         of_bodies("inverse_dynamics", motion, "tau", newton_euler.inverse_dynamics, torque),
-        traced("regressor", motion, "Y", regressor, "tau = Y theta, theta the standard parameters"),
-        traced(
-            "base_regressor", motion, "Y", lambda **x: regressor(**x)[:, kept], "tau = Y phi, phi the base parameters"
-        ),
+        traced("regressor", motion, "Y", Y, "tau = Y theta, theta the standard parameters"),
+        traced("base_regressor", motion, "Y", lambda **x: Y(**x)[:, kept], "tau = Y phi, phi the base parameters"),
         of_bodies("mass_matrix", q, "D", newton_euler.mass_matrix, "tau = D qdd + C qd + g"),
         of_bodies("coriolis_matrix", q | qd, "C", newton_euler.coriolis_matrix, christoffel),
         of_bodies("gravity", q, "g", newton_euler.gravity, standing),

@@ -29,7 +29,7 @@ def write_c_header(item: Identified) -> Written:
     """Return a C99 header with parameters, functions, self test and example; raises ModelError without robot."""
     made = controller(item, "C code")
     real = f"{made.name}_real"
-    values = shown(made, lambda x: cast(x, real)) | identified_test(made, real, "static const", f"{made.name}_")
+    values = shown(made, lambda x: cast(x, real), real, "static const", f"{made.name}_")
     return Written(_header(made.name, made.functions, "static inline", **values), made.notes)
 
 
@@ -70,7 +70,7 @@ def write_c(folder: str | Path, robot: Robot, inertials: ArrayLike | None = None
         about=c_comment(about),
         n=robot.n,
         b=len(base.kept),
-        vectors=[array(what, x, f"static const {real}", lambda x: cast(x, real)) for what, x in vectors.items()],
+        vectors=[array(what, x, "static const", real) for what, x in vectors.items()],
         checks=[
             (
                 f"{name}_{p.name}({', '.join(p.inputs)}, found)",
@@ -86,7 +86,6 @@ def write_c(folder: str | Path, robot: Robot, inertials: ArrayLike | None = None
 
 
 def _header(name: str, programs: Sequence[Program], linkage: str, **values: object) -> str:
-    """Return a header; `values` are those that its template names."""
     real, big = f"{name}_real", name.upper()
     style = Style(
         number=lambda x: cast(x, real),
@@ -116,29 +115,39 @@ def cast(x: float, real: str) -> str:
     return f"({real}){number(x)}" if x >= 0 else f"-({real}){number(-x)}"
 
 
-def array(what: str, values: Array, kind: str, write: Callable[[float], str]) -> str:
-    """Return the definition of an array of a kind, five numbers in a line."""
-    numbers = [write(float(x)) for x in values.ravel()]
+def array(what: str, values: Array, constant: str, real: str) -> str:
+    """Return the definition of an array of constants of the type `real`, five in a line."""
+    numbers = [cast(float(x), real) for x in values.ravel()]
     rows = [", ".join(numbers[k : k + 5]) for k in range(0, len(numbers), 5)]
-    return f"{kind} {what}[{len(numbers)}] = {{\n    " + ",\n    ".join(rows) + ",\n};"
+    return f"{constant} {real} {what}[{len(numbers)}] = {{\n    " + ",\n    ".join(rows) + ",\n};"
 
 
-def shown(made: Controller, write: Callable[[float], str]) -> dict[str, object]:
-    """Return what the headers of an identified robot say alike, with numbers as `write` writes them."""
+def shown(made: Controller, write: Callable[[float], str], real: str, constant: str, prefix: str) -> dict[str, object]:
+    """Return what the headers of an identified robot say alike, with numbers as `write` writes them, and their test.
 
-    def beside(text: str) -> str:
-        return c_comment([text])[0]
-
+    Functions are called by names with the prefix.
+    """
+    torques = np.concatenate([made.expected[key] for key in ("inverse_dynamics", "gravity", "friction")])
+    scale, inertia = (cast(float(f"{abs(x).max():.3g}"), real) for x in (torques, made.expected["mass_matrix"]))
+    vectors = dict(zip(("q", "qd", "qdd"), made.state, strict=True)) | made.signals
+    vectors |= {f"expected_{k}": x for k, x in made.expected.items()}
+    calls = [(p, ", ".join([*arrays_of(p), "found"])) for p in made.functions]
+    rows = [", ".join(map(write, row.tolist())) for row in made.inertials]
     return {
         "width": made.width,
         "signals": {name: len(x) for name, x in made.signals.items()},
         "about": c_comment(made.about),
         # two question marks could begin a trigraph, which is code
         "joints": [quoted(joint).replace("??", "?\\?") for joint in made.robot.joint_names],
-        "phi": [(write(float(x)), beside(told)) for x, told in zip(made.phi, made.phi_lines, strict=True)],
-        "links": [
-            (", ".join(map(write, row.tolist())), beside(body_line(link)))
-            for link, row in zip(made.robot.links, made.inertials, strict=True)
+        "phi": list(zip(map(write, made.phi.tolist()), c_comment(made.phi_lines), strict=True)),
+        "links": list(zip(rows, c_comment(map(body_line, made.robot.links)), strict=True)),
+        "n": made.n,
+        "b": len(made.phi),
+        "prefix": prefix,
+        "scale": scale,
+        "vectors": [array(what, x, constant, real) for what, x in vectors.items()],
+        "checks": [
+            (f"{prefix}{p.name}({called})", p, inertia if p.name == "mass_matrix" else "scale") for p, called in calls
         ],
     }
 
@@ -170,26 +179,6 @@ def body(program: Program, real: str, style: Style, width: str = "") -> list[str
         lines.append(f"for (int k = 0; k < {len(entries)}; ++k) {program.output}[k] = 0;")
     kept = [k for k in range(len(entries)) if not (sparse and zero[k])]
     return lines + [f"{program.output}[{k}] = {entries[k]};" for k in kept]
-
-
-def identified_test(made: Controller, real: str, constant: str, prefix: str) -> dict[str, object]:
-    """Return what the self test of an identified robot is made of; functions are called by names with the prefix."""
-    expected = made.expected
-    torques = np.concatenate([expected[key] for key in ("inverse_dynamics", "gravity", "friction")])
-    scale, inertia = (cast(float(f"{abs(x).max():.3g}"), real) for x in (torques, expected["mass_matrix"]))
-    vectors = dict(zip(("q", "qd", "qdd"), made.state, strict=True)) | made.signals
-    vectors |= {f"expected_{k}": x for k, x in expected.items()}
-    calls = [(p, ", ".join([*arrays_of(p), "found"])) for p in made.functions]
-    return {
-        "n": made.n,
-        "b": len(made.phi),
-        "prefix": prefix,
-        "scale": scale,
-        "vectors": [array(what, x, f"{constant} {real}", lambda x: cast(x, real)) for what, x in vectors.items()],
-        "checks": [
-            (f"{prefix}{p.name}({called})", p, inertia if p.name == "mass_matrix" else "scale") for p, called in calls
-        ],
-    }
 
 
 def _test(
@@ -224,8 +213,7 @@ def write_cpp_header(item: Identified) -> Written:
     made = controller(item, "C++ code")
     text = filled(
         "code/cpp.hpp.j2",
-        **shown(made, number),
-        **identified_test(made, "Real", "const", ""),
+        **shown(made, number, "Real", "const", ""),
         real="Real",
         used=" and ".join([", ".join(["sin", "cos", "tanh", *made.rare][:-1]), ["tanh", *made.rare][-1]]),
         space=f"{made.name}_dynamics",  # a name alone could be a keyword
@@ -236,7 +224,6 @@ def write_cpp_header(item: Identified) -> Written:
 
 
 def _function(program: Program) -> tuple[str, str, list[str]]:
-    """Return what a function gives, its head, and its statements."""
     style = Style(number=lambda x: f"Real({number(x)})", power=lambda x, p: f"copysign(pow(fabs({x}), {p}), {x})")
     with_width = PER_WIDTH in program.inputs
     names = ["sin", "cos", "tanh", *program.rare]

@@ -41,7 +41,7 @@ def _module(item: Identified, target: str, function: Callable[[Program], str]) -
         more=more,
         about=comment(made.about, "#"),
         joints=[plain(x) for x in made.robot.joint_names],
-        phi=[(number(value), comment([told], "#")[0]) for value, told in zip(made.phi, made.phi_lines, strict=True)],
+        phi=list(zip(map(number, made.phi), comment(made.phi_lines, "#"), strict=True)),
         links=[(plain(link), numbers(b, ", ")) for link, b in zip(made.robot.links, made.inertials, strict=True)],
         functions=[function(program) for program in made.functions],
         names=[program.name for program in made.functions],

@@ -15,7 +15,7 @@ from ident.errors import InputError, ModelError
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-from ident.symbolic.closed_form import ClosedForm, Writer, closed_form
+from ident.symbolic.closed_form import ClosedForm, closed_form
 from ident.symbolic.functions import functions
 from ident.symbolic.newton_euler import identifier, parameter_names
 from ident.symbolic.program import Program, Style
@@ -82,9 +82,9 @@ def _robot(robot: Robot, inertials: ArrayLike | None) -> list[str]:
 
 def _readable(form: ClosedForm) -> bool:
     """Return whether D, C and g have few enough terms; counted only that far, for all of them may take a minute."""
-    write, left = Writer(form.terms.ring, form.terms.groups), _READABLE
+    left = _READABLE
     for x in (*form.terms.D.flat, *form.terms.g, *form.terms.christoffel.flat):
-        left -= len(write.terms(x))
+        left -= len(form.terms.written(x))
         if left < 0:
             return False
     return True

@@ -151,11 +151,6 @@ class Identified:
                 )
         return found
 
-    def values(self, kind: Kind) -> Array:
-        """Return the joints' own parameters of one kind (n,), 0 where the model has none."""
-        own = self.per_joint(kind)
-        return np.array([own.get(joint, 0.0) for joint in self.estimate.joints])
-
     def about(self, *places: Kind) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return head and notes of a file of a target that has these places only for joint terms."""
         placed = {f"{joint}.{kind.name}" for kind in places for joint in self.per_joint(kind)}

@@ -7,15 +7,13 @@ inertiafromgeom, balanceinertia ...), default classes and childclass, frame, bod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, SPRING, Identified, Source, Written
 from ident.export.matching import commented, own_bodies
-from ident.export.text import beside_world, filled, links, number, numbers, terms_in, xml_comment
+from ident.export.text import beside_world, filled, links, number, numbers, placed, xml_comment
 from ident.robot.mjcf import Mjcf
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
@@ -55,7 +53,7 @@ def write_mjcf(item: Identified) -> Written:
         robot=robot,
         links=links(item, robot, tuple(PLACES.values())),
         inertials=dict(zip(robot.links, inertials, strict=True)),
-        attributes=lambda link: _attributes(item, link.joint.name, link.terms),
+        attributes=lambda link: placed(item, link.joint.name, PLACES, "springref"),
         limits=_limits,
         comment=comment,
         quaternion=quaternion,
@@ -112,17 +110,11 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
         edits.append(_exchange(source.data, found.elements[link], full_inertia(body, f"link '{link}'")))
-    for joint, terms in zip(robot.joints, terms_in(item, tuple(PLACES.values())), strict=True):
+    for joint in robot.joints:
         unit = 180.0 / np.pi if found.degrees and not joint.slides else 1.0
-        for attribute, value in _attributes(item, joint.name, terms, unit).items():
-            edits.append(attribute_edit(found.movers[joint.name], attribute, number(value)))
+        for attribute, value in placed(item, joint.name, PLACES, "springref", unit).items():
+            edits.append(attribute_edit(found.movers[joint.name], attribute, value))
     return exchanged(source.data, edits)
-
-
-def _attributes(item: Identified, joint: str, terms: Mapping[str, float], unit: float = 1.0) -> dict[str, float]:
-    """Return the attributes of a joint with these terms by kind; unit: the file's for a position."""
-    found = {name: terms[kind.name] for name, kind in PLACES.items() if kind.name in terms}
-    return {**found, "springref": unit * item.rests[joint]} if SPRING.name in terms else found
 
 
 def _exchange(data: bytes, body: Element, text: str) -> Edit:

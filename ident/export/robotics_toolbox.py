@@ -196,19 +196,20 @@ def _matlab_limits(robot: Robot, table: Table) -> tuple[str, ...]:
 def _links(
     item: Identified, robot: Robot, table: Table
 ) -> Iterator[tuple[Joint, dict[str, float], dict[str, float | list[float]], tuple[float, float] | None]]:
-    drive, viscous, coulomb = (item.values(kind) for kind in MOTOR)
+    places = [item.per_joint(kind) for kind in MOTOR]
     for i, (joint, row, turned) in enumerate(zip(robot.joints, table.rows, table.turned, strict=True)):
         mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.inertials[i])
         if turned:
             com, xy, xz = [com[0], -com[1], -com[2]], -xy, -xz
+        drive, viscous, coulomb = (own.get(joint.name, 0.0) for own in places)
         dynamics: dict[str, float | list[float]] = {
             "m": mass,
             "r": com,
             "I": [xx, yy, zz, xy, yz, xz],
-            "Jm": float(drive[i]),
+            "Jm": drive,
             "G": 1.0,
-            "B": float(viscous[i]),
-            "Tc": [float(coulomb[i]), -float(coulomb[i])],
+            "B": viscous,
+            "Tc": [coulomb, -coulomb],
         }
         # what the joint moves is 0 in the toolbox, and its value at zero is the offset
         moved = "d" if joint.slides else "theta"

@@ -20,7 +20,7 @@ from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
 from ident.export.identified import DAMPING, FRICTION, SPRING, Identified, Source, Written
 from ident.export.matching import commented, own_bodies
-from ident.export.text import beside_world, filled, links, number, numbers, terms_in, xml_comment
+from ident.export.text import beside_world, filled, links, number, numbers, placed, xml_comment
 from ident.robot.mjcf import FoundBody, FoundJoint
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
@@ -29,7 +29,7 @@ from ident.robot.xml import Edit, Element, exchanged, first_child_edit, numbers_
 from ident.spatial.inertia import Pose, from_com, roll_pitch_yaw, rpy, symmetric, transformed, turned_by
 
 TARGET = "an SDF"
-_PLACES = {DAMPING: "damping", FRICTION: "friction", SPRING: "spring_stiffness"}
+PLACES = {"damping": DAMPING, "friction": FRICTION, "spring_stiffness": SPRING}
 CONVENTIONS = (
     "Units: SI, rad. inertial: pose is the centre of mass in the link's frame; ixx ... izz about that centre, link",
     "axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb,",
@@ -44,7 +44,7 @@ def write_sdf(item: Identified) -> Written:
     In a new file a link's frame has the link's axes and its origin on the joint's line; what was fixed to a link is a
     frame, its mass part of the link's. SDF has no drive inertia: a note says so. Raises ModelError without a robot.
     """
-    robot, (head, notes) = item.geometry(TARGET), item.about(*_PLACES)
+    robot, (head, notes) = item.geometry(TARGET), item.about(*PLACES.values())
     if item.source is None:
         robot, called = beside_world(robot, TARGET)
         notes += called
@@ -54,11 +54,11 @@ def write_sdf(item: Identified) -> Written:
     text = filled(
         "sdf.sdf.j2",
         robot=robot,
-        links=links(item, robot, tuple(_PLACES), "on line"),
+        links=links(item, robot, tuple(PLACES.values()), "on line"),
         comment=comment,
         inertial=inertial,
         elements=elements,
-        dynamics=lambda link: _dynamics(item, link.joint.name, link.terms),
+        dynamics=lambda link: placed(item, link.joint.name, PLACES, "spring_reference"),
         limits=_limits,
         rpy=roll_pitch_yaw,
     )
@@ -103,20 +103,14 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
         element = reader.links[link]
-        if any("auto" in own.attributes for own in element.all("inertial")[:1]):
-            fix = "Remove the attribute auto"
-            raise reader.error(f"the inertia of link '{link}' is automatic", element.all("inertial")[0], fix)
+        for given in element.all("inertial")[:1]:
+            if "auto" in given.attributes:
+                raise reader.error(f"the inertia of link '{link}' is automatic", given, "Remove the attribute auto")
         edits += reader.put(element, "inertial", inertial(body))
-    for joint, terms in zip(robot.joint_names, terms_in(item, tuple(_PLACES)), strict=True):
-        if known := _dynamics(item, joint, terms):
+    for joint in robot.joint_names:
+        if known := placed(item, joint, PLACES, "spring_reference"):
             edits += reader.put(reader.the(reader.elements[joint], "axis"), "dynamics", known)
     return exchanged(source.data, edits)
-
-
-def _dynamics(item: Identified, joint: str, terms: Mapping[str, float]) -> dict[str, str]:
-    """Return the elements of <dynamics> of a joint with these terms by kind."""
-    found = {place: number(terms[kind.name]) for kind, place in _PLACES.items() if kind.name in terms}
-    return {**found, "spring_reference": number(item.rests[joint])} if SPRING.name in terms else found
 
 
 def _version(root: Element) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.export.identified import Identified, Written, moved
+from ident.export.identified import SPRING, Identified, Written, moved
 from ident.model.term import Kind
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
@@ -154,6 +154,14 @@ def terms_in(item: Identified, places: Sequence[Kind]) -> list[dict[str, float]]
     """Return each joint's own parameters of these kinds."""
     held = {kind.name: item.per_joint(kind) for kind in places}
     return [{k: own[joint] for k, own in held.items() if joint in own} for joint in item.estimate.joints]
+
+
+def placed(item: Identified, joint: str, places: Mapping[str, Kind], rest: str, unit: float = 1.0) -> dict[str, str]:
+    """Return a joint's own parameters by the places that a file has for them, and for a spring's rest in its unit."""
+    found = {place: own[joint] for place, kind in places.items() if joint in (own := item.per_joint(kind))}
+    if SPRING in places.values() and joint in item.per_joint(SPRING):
+        found[rest] = unit * item.rests[joint]
+    return {place: number(x) for place, x in found.items()}
 
 
 def _frame(joint: Joint, frame: Frame) -> Pose:

@@ -70,11 +70,6 @@ def ellipsoid(inertials: ArrayLike) -> tuple[Array, Array] | None:
     return centre, axes * np.sqrt(5.0 * np.maximum(moments, 0.0))
 
 
-def links_named(links: Sequence[str]) -> str:
-    """Return which number of the figure is which link, as a sentence."""
-    return ", ".join(f"{i} {name}" for i, name in enumerate(links, start=1))
-
-
 def shadow(P: Array, centre: Array, shape: Array) -> Array:
     """Return the outline (points, 2) [m] of what `ellipsoid` returns, on the plane of the rows of P (2, 3)."""
     values, vectors = np.linalg.eigh(P @ shape @ shape.T @ P.T)

@@ -44,7 +44,15 @@ def write_comparison(
     path = known_format(path)
     found = changes(named)
     compared = tuple(Block(table=_table(named[0][0], c, prismatic), opened=k == 0) for k, c in enumerate(found))
-    about = tuple(Block(table=table, opened=False) for table in (_fits(named), _provenance(named, command)))
+    rows = [
+        (name, e.estimator, text.percent(e.relative_total), text.number(e.condition_scaled, 3), e.covariance.kind)
+        for name, e in named
+    ]
+    heads = ("result", "estimator", "error on its logs", "condition number", "error bars")
+    origins = [(name, str(k), str(v)) for name, e in named for k, v in e.provenance.items()]
+    origins.append(("", "command", command or text.MISSING))
+    tables = text.table("The fits", heads, rows), text.table("Provenance", ("result", "what", "value"), origins)
+    about = tuple(Block(table=table, opened=False) for table in tables)
     frictions = tuple(Block(table=t) for c in found if (t := _table(named[0][0], c, prismatic, friction=True)).rows)
     sections = [Section("change", "What changed", (Block(drawings=tuple(_differences(named, found))),), "What changed")]
     if frictions:
@@ -164,17 +172,3 @@ def _units(joint: str, slides: frozenset[str] | None) -> tuple[str, str]:
     if slides is None:
         return "SI", "SI"
     return ("N", "m/s") if joint in slides else ("N m", "rad/s")
-
-
-def _fits(named: Sequence[tuple[str, Estimate]]) -> Table:
-    rows = [
-        (name, e.estimator, text.percent(e.relative_total), text.number(e.condition_scaled, 3), e.covariance.kind)
-        for name, e in named
-    ]
-    return text.table("The fits", ("result", "estimator", "error on its logs", "condition number", "error bars"), rows)
-
-
-def _provenance(named: Sequence[tuple[str, Estimate]], command: str | None) -> Table:
-    rows = [(name, str(k), str(v)) for name, e in named for k, v in e.provenance.items()]
-    rows.append(("", "command", command or text.MISSING))
-    return text.table("Provenance", ("result", "what", "value"), rows)

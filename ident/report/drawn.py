@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.report.figures import BLUE, INK, RED, blank, legend, plain
 from ident.report.picture import Axis, Band, Bars, Cells, Dots, Line, Mark, Note, Picture, Strip, envelope
 
@@ -92,18 +91,8 @@ def _draw(axes: Axes, mark: Mark, order: float) -> None:
                 ha="right" if left else "left", va="center", size=7.5, color=mark.colour,
             )  # fmt: skip
         case Cells():
-            _cells(axes, mark.values, order)
+            from matplotlib.colors import LinearSegmentedColormap
 
-
-def _cells(axes: Axes, values: Array, order: float) -> None:
-    """Draw a matrix: blue for positive numbers, red for negative ones, as strong as they are large, in ten steps."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    around = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
-    steps = np.round(10.0 * np.nan_to_num(values))
-    for step in np.unique(steps[steps != 0]):
-        corners = (np.argwhere(steps == step)[:, ::-1][:, None] + around).reshape(-1, 2)
-        codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(corners) // 5)
-        look = {"facecolor": BLUE if step > 0 else RED, "alpha": min(abs(step) / 10.0, 1.0), "linewidth": 0.0}
-        axes.add_patch(PathPatch(Path(corners, codes.astype(np.uint8)), zorder=order, **look))
+            shades = [(0.0, RED), (0.5, f"{RED}00"), (0.5, f"{BLUE}00"), (1.0, BLUE)]  # as strong as they are large
+            colours = LinearSegmentedColormap.from_list("signed", shades, 21)
+            axes.imshow(mark.values, colours, vmin=-1.0, vmax=1.0, aspect="auto", zorder=order)

@@ -80,6 +80,16 @@ _SHOWN = {"rad": ("deg", 180.0 / math.pi), "m": ("mm", 1e3), "s": ("ms", 1e3), "
 _SHOWN |= {unit: (unit, 1.0) for unit in SATURATIONS}
 
 
+#: Kind of an unknown -> what to write: of its name, value as shown, in SI, and owner.
+_LINES = {
+    "zero": "{0}: add {1} to its offset (a DH table: times its sign; a URDF has none: `offset` of the position in"
+    " dataset.toml, in rad or m)",
+    "length": "{0}: add {1}",
+    "saturation": "dataset.toml, torque: saturation = {1} at {3}",
+    "skew": "{0}: position_delay_s = {2:.4g} of that joint in [processing]",
+}
+
+
 def calibration_rows(estimate: Estimate) -> Table:
     """Return one row per unknown that was asked for: value, standard error, what is said of it."""
     rows = [(c.unknown.name, *_sized(c), c.said) for c in estimate.calibration]
@@ -91,20 +101,11 @@ def lines_to_paste(found: Sequence[Calibrated], gains: float | Sequence[float] =
 
     gains: of the data set's torque, those found taken out.
     """
-    told = []
-    for c in (c for c in found if c.applied):
-        value, unit = _sized(c)[0], c.unknown.kind
-        if unit == "zero":
-            told.append(
-                f"{c.unknown.name}: add {value} to its offset (a DH table: times its sign; a URDF has none: `offset`"
-                " of the position in dataset.toml, in rad or m)"
-            )
-        elif unit == "length":
-            told.append(f"{c.unknown.name}: add {value}")
-        elif unit == "saturation":
-            told.append(f"dataset.toml, torque: saturation = {value} at {c.unknown.name.rpartition('.')[0]}")
-        elif unit == "skew":
-            told.append(f"{c.unknown.name}: position_delay_s = {c.value:.4g} of that joint in [processing]")
+    told = [
+        _LINES[c.unknown.kind].format(c.unknown.name, _sized(c)[0], c.value, c.unknown.name.rpartition(".")[0])
+        for c in found
+        if c.applied and c.unknown.kind in _LINES
+    ]
     if any(c.applied and c.unknown.kind == "gain" for c in found) and not isinstance(gains, float):
         told.append(f"dataset.toml, torque: gain = [{', '.join(f'{x:.6g}' for x in gains)}]")
     return tuple(told)

@@ -35,7 +35,10 @@ def pdf(report: Report) -> bytes:
     book.titled("Please note", report.warnings)
     book.remark(report.note)
     for section in report.sections:
-        book.head(section.title, 85 if section.blocks[0].drawings else 40)
+        book.room(85 if section.blocks[0].drawings else 40)
+        book.pdf.ln(5)
+        book.say(section.title, 13, bold=True)
+        book.pdf.ln(1.5)
         for block in section.blocks:
             book.block(block)
     return bytes(book.pdf.output())
@@ -123,13 +126,6 @@ class Book:
         self.figures(block.drawings)
         if block.table is not None and block.table.rows:
             self.table(block.table)
-
-    def head(self, title: str, room: float) -> None:
-        """Begin a section, with room [mm] for its title and what comes first."""
-        self.room(room)
-        self.pdf.ln(5)
-        self.say(title, 13, bold=True)
-        self.pdf.ln(1.5)
 
     def room(self, height: float) -> None:
         """Begin a new page unless this one has room for `height` [mm]."""

@@ -22,7 +22,7 @@ from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import drawings, text
-from ident.report.body_figures import NO_SHAPES, Shapes, links_named
+from ident.report.body_figures import NO_SHAPES, Shapes
 from ident.report.doctor_text import lines_in, odds_in_words
 from ident.report.identifiable import identifiable_section
 from ident.report.outcome_text import calibration_rows, selection_sentences, tried_rows
@@ -137,7 +137,8 @@ def gather(
         measured = replace(measured, drawings=tuple(drawings.left_over(model, left)), table=rms)
     rubbed = Block(note=_DOTS, drawings=tuple(drawings.frictions(model, theta, left)) if left else ())
     bodies = drawings.inertias(estimate, model, comparison, [m for _, m in drawn], shapes)
-    linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
+    named = ", ".join(f"{i} {link}" for i, link in enumerate(estimate.links, 1))
+    linked = Block(note=f"{named}. {_BODIES}", drawings=tuple(bodies))
     said, chosen = text.summary_sentences(estimate, comparison, validation), drawings.selection(estimate)
     fitted = Block(items=tuple(said), drawings=tuple(chosen), table=text.figures_rows(estimate))
     predicted = *_charts(model, theta, drawn), *_judged(estimate, slides, validation)

@@ -17,7 +17,7 @@ from ident.export.text import beside_world, filled, links, number, numbers, plac
 from ident.robot.mjcf import Mjcf
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
-from ident.robot.xml import Edit, Element, attribute_edit, exchanged, first_child_edit, parse_xml
+from ident.robot.xml import Edit, attribute_edit, exchanged, first_child_edit, parse_xml
 from ident.spatial.inertia import quaternion, symmetric
 
 TARGET = "an MJCF"
@@ -109,18 +109,15 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     own = own_bodies(robot, item.inertials, found.bodies, found.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
-        edits.append(_exchange(source.data, found.elements[link], full_inertia(body, f"link '{link}'")))
+        element, text = found.elements[link], full_inertia(body, f"link '{link}'")
+        if old := element.all("inertial"):
+            edits.append((old[0].start, old[0].end, text.encode()))
+            continue
+        line = source.data[: element.start].rpartition(b"\n")[2].decode()
+        indent = line if not line.strip() else ""
+        edits.append(first_child_edit(element, text if element.empty else f"\n{indent}  {text}"))
     for joint in robot.joints:
         unit = 180.0 / np.pi if found.degrees and not joint.slides else 1.0
         for attribute, value in placed(item, joint.name, PLACES, "springref", unit).items():
             edits.append(attribute_edit(found.movers[joint.name], attribute, value))
     return exchanged(source.data, edits)
-
-
-def _exchange(data: bytes, body: Element, text: str) -> Edit:
-    """Return the edit that puts <inertial> in place of the body's own, or as its first child."""
-    for old in body.all("inertial"):
-        return old.start, old.end, text.encode()
-    line = data[: body.start].rpartition(b"\n")[2].decode()
-    indent = line if not line.strip() else ""
-    return first_child_edit(body, text if body.empty else f"\n{indent}  {text}")

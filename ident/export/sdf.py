@@ -98,7 +98,9 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
     if len(models) != 1:
         raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)
-    reader = _Reader(source, models[0], _version(root))
+    said = root.values.get("version", "")
+    old = bool(re.fullmatch(r"\d{1,4}(\.\d{1,4})*", said)) and tuple(int(x) for x in said.split(".")) < (1, 5)
+    reader = _Reader(source, models[0], axes_in_model=old)
     own = own_bodies(robot, item.inertials, reader.bodies, reader.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
@@ -113,16 +115,10 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     return exchanged(source.data, edits)
 
 
-def _version(root: Element) -> tuple[int, ...]:
-    """Return the version, that of today where the file does not say."""
-    said = root.values.get("version", "")
-    return tuple(int(x) for x in said.split(".")) if re.fullmatch(r"\d{1,4}(\.\d{1,4})*", said) else (1, 12)
-
-
 class _Reader:
-    def __init__(self, source: Source, model: Element, version: tuple[int, ...]) -> None:
+    def __init__(self, source: Source, model: Element, axes_in_model: bool) -> None:
         self.file, self.data = source.name, source.data
-        self._axes_in_model = version < (1, 5)
+        self._axes_in_model = axes_in_model
         for element in model.children:
             if element.tag in ("model", "include"):
                 raise self.error(f"<{element.tag}> inside a model is not followed", element, "Give a flat model")
@@ -211,17 +207,14 @@ class _Reader:
         self._known[name] = None
         for group in (self.links, self._frames, self.elements):
             if name in group:
-                own, to = self._pose(group[name])
-                self._known[name] = result = self._pose_of(to or self._default(group[name]), group[name]) @ own
+                element, (own, to) = group[name], self._pose(group[name])
+                if not to:
+                    joint = element.tag == "joint"
+                    to = self._text(self.the(element, "child")) if joint else element.values.get("attached_to", "")
+                self._known[name] = result = self._pose_of(to or _MODEL, element) @ own
                 return result
         known = [*self.links, *self.elements, *self._frames]
         raise self.error(f"a pose is relative to '{name}', which is not in the model{nearest(name, known)}", at)
-
-    def _default(self, element: Element) -> str:
-        """Return what the pose of a link, joint or frame is relative to where it does not say."""
-        if element.tag == "joint":
-            return self._text(self.the(element, "child"))
-        return element.values.get("attached_to") or _MODEL
 
     def _joint(self, name: str, joint: Element, child: str) -> FoundJoint:
         kind = joint.values.get("type", "")

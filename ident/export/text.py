@@ -119,7 +119,9 @@ def about_com(body: Array) -> Mapping[str, float | list[float]]:
 
 def placed_links(robot: Robot, frame: Frame) -> list[Link]:
     """Return the moving links of a robot, without numbers."""
-    shifts = [_frame(joint, frame) for joint in robot.joints]
+    turns = [z_along(joint.axis) if frame == "along z" else np.eye(3) for joint in robot.joints]
+    points = [np.zeros(3) if frame == "own" else joint.point for joint in robot.joints]
+    shifts = [Pose(turn, point) for turn, point in zip(turns, points, strict=True)]
     found = []
     for name, joint, shift in zip(robot.links, robot.joints, shifts, strict=True):
         parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
@@ -162,11 +164,6 @@ def placed(item: Identified, joint: str, places: Mapping[str, Kind], rest: str, 
     if SPRING in places.values() and joint in item.per_joint(SPRING):
         found[rest] = unit * item.rests[joint]
     return {place: number(x) for place, x in found.items()}
-
-
-def _frame(joint: Joint, frame: Frame) -> Pose:
-    turn = z_along(joint.axis) if frame == "along z" else np.eye(3)
-    return Pose(turn, np.zeros(3) if frame == "own" else joint.point)
 
 
 def depth_first(found: Sequence[Link], parent: int = -1) -> list[Link]:

@@ -66,7 +66,6 @@ def _plain(thing: Any, arrays: dict[str, int]) -> Any:
 
 
 def _line(line: Line, arrays: dict[str, int]) -> dict[str, Any]:
-    """Return a line, a long one as stretches."""
     x, y = np.asarray(line.x, dtype=np.float64), np.asarray(line.y, dtype=np.float64)
     known = bool(np.isfinite(y).all())
     if known:

@@ -242,7 +242,6 @@ def _weight_of(cause: NamedCause) -> Iterator[str]:
 
 
 def _terms(estimate: Estimate) -> Iterator[Section]:
-    """Yield how joint terms were chosen, where they were."""
     found = estimate.structure
     if found is not None:
         block = Block(
@@ -255,7 +254,6 @@ def _terms(estimate: Estimate) -> Iterator[Section]:
 
 
 def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot) -> Iterator[Section]:
-    """Yield the spectra of a log with the cut-offs of its filters."""
     drawn = () if filtered is None else tuple(spectra(*filtered, robot))
     if filtered is not None and drawn:
         block = Block(note=f"Recording “{filtered[0].name}” as it was logged. {_CUT_OFF}", drawings=drawn)

@@ -186,7 +186,12 @@ def _test(
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return arguments and what the functions of source and header give for them, by `ident.dynamics`."""
     q, qd, qdd = np.random.default_rng(7).uniform(-2.0, 2.0, (3, 1, robot.n))
-    theta = _bodies(robot) if inertials is None else checked(inertials, (robot.n, 10), "inertials", ModelError)
+    if inertials is None:  # the robot's own where it has them all
+        rng, inertials = np.random.default_rng(8), robot.inertials
+        if inertials is None or not np.isfinite(inertials).all():
+            sizes = np.diag([0.03, 0.02, 0.04])
+            inertials = [from_com(rng.uniform(1, 3), rng.normal(0, 0.1, 3), sizes) for _ in robot.links]
+    theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
     Y = regressor(robot, q, qd, qdd)
     return {"q": q, "qd": qd, "qdd": qdd, "theta": theta}, {
         "inverse_dynamics": inverse_dynamics(robot, theta, q, qd, qdd),
@@ -196,16 +201,6 @@ def _test(
         "coriolis_matrix": coriolis_matrix(robot, theta, q, qd),
         "gravity": gravity_load(robot, theta, q),
     }
-
-
-def _bodies(robot: Robot) -> Array:
-    """Return inertials (n, 10) to test with: the robot's own where it has them all."""
-    if robot.inertials is not None and np.isfinite(robot.inertials).all():
-        return robot.inertials
-    rng = np.random.default_rng(8)
-    return np.array(
-        [from_com(rng.uniform(1, 3), rng.normal(0, 0.1, 3), np.diag([0.03, 0.02, 0.04])) for _ in robot.links]
-    )
 
 
 def write_cpp_header(item: Identified) -> Written:

@@ -114,7 +114,6 @@ def _entries(form: ClosedForm) -> list[str]:
 
 
 def _entry(name: str, x: Any, symbols: Mapping[str, str]) -> str:
-    """Return one entry as an equation."""
     import sympy
 
     names = {s: symbols[s.name] for s in x.free_symbols if s.name in symbols}

@@ -48,7 +48,6 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
 
 
 def _basis(basis: Basis) -> dict[str, object]:
-    """Return what the template knows of a basis."""
     none = dict.fromkeys(("fourier", "polynomial", "spline"))
     match basis:
         case Fourier():

@@ -18,7 +18,7 @@ from ident.compare.validate import STEPS, WAY, _friction
 from ident.errors import ModelError
 from ident.estimate.covariance import Covariance
 from ident.logs.filter import decimate
-from ident.model import Model, SmoothCoulomb, Viscous, regressor, torque
+from ident.model import Model, SmoothCoulomb, Stribeck, Viscous, regressor, torque
 from ident.regression import base_parameters, compress
 
 
@@ -312,6 +312,20 @@ def test_a_fitted_motion_that_was_logged_again_is_no_motion_never_seen():
     both = validate(c.model, iter([again, c.other]), {"identified": c.wls.phi}, fitted=c.regression)
     assert [r.again for r in both.recordings] == [True, False]
     assert both.unseen == "motions never seen"
+
+
+def test_noise_of_a_velocity_at_standstill_makes_no_other_motion():
+    c, rng = case(), np.random.default_rng(5)
+    model = Model(c.model.robot, (*c.model.terms, Stribeck(0.01, width=0.005)))
+    stands = np.arange(len(c.fit.t)) < 150  # what a filter leaves of the noise is slow
+
+    def logged(name):
+        qd = np.where(stands[:, None], 0.01 * rng.normal(size=3), c.fit.qd)
+        return replace(c.fit, name=name, qd=qd, tau=c.fit.tau + 0.01 * rng.normal(size=c.fit.tau.shape))
+
+    fitted = compress(model, logged("first"))
+    found = validate(model, logged("again"), {"identified": np.zeros(len(model.names))}, fitted=fitted)
+    assert found.recordings[0].again
 
 
 def test_cad_alone_counts_what_it_does_not_state_as_zero_and_says_so():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from logs_data import TWO, made_up
 from oracles import random_bodies, random_tree
+from scipy.signal import lfilter
 
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import LogError
@@ -88,6 +89,18 @@ def test_limits():
     weak = Limits(-1.5, 1.5, 1.0, 1.9)
     weak = replace(LIMITED, joints=tuple(replace(j, limits=weak) for j in LIMITED.joints))
     assert kinds(log, weak) == ["effort limit", "velocity limit"] * 2
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1.03, "2.91 % less"), (0.9, "11.1 % more"), (1.005, ""), (1.0, "")])
+def test_time_that_velocities_contradict(factor, said):
+    log = made_up(T)
+    told = [f.message for f in check_log(replace(log, t=factor * log.t), LIMITED).findings if f.kind == "clock"]
+    assert len(told) == bool(said)
+    assert all(f"the motion took {said} time than is logged" in text for text in told)
+    assert all(f"rate_hz = {1 / (T[1] - T[0]):.4g}" in text for text in told)
+    one = replace(log, qd=log.qd * [1.03, 1.0])  # of one joint it is that joint's
+    lagging = np.apply_along_axis(lambda x: lfilter([0.1], [1.0, -0.9], x), 0, log.qd)  # a filter takes from all
+    assert not {"clock"} & {*kinds(one), *kinds(replace(log, qd=lagging))}
 
 
 def test_units():

@@ -14,7 +14,8 @@ from ident.compare.causes.causes import Cause, Examination, examined
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened
-from ident.compare.causes.mistakes import BLURRED, LATE, WEIGHTLESS
+from ident.compare.causes.lags import lag
+from ident.compare.causes.mistakes import BLURRED, LATE, WEIGHTLESS, mistakes
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import ROBUST
 from ident.compare.difference import Difference
@@ -88,6 +89,8 @@ def file_of_cad(loaded: Loaded) -> Table | None:
 
 def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
     """Return the CAD table to examine, None where it lacks numbers. Raises what `table_of` raises."""
+    if not isinstance(experiment.cad, Path) and _without_numbers(robot):
+        return None
     cad, source = table_of(experiment, robot)
     if not np.isfinite(cad.for_robot(robot)).all():
         return None
@@ -116,9 +119,18 @@ def table_of(experiment: Experiment, robot: Robot, wishes: CadWishes = _STATED) 
     given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
     if given is not None:
         return read_source(given, robot, *words_of(wishes.frames, wishes.products)), given
-    if robot.inertials is None:
-        raise CadError("gives no inertials to examine", file=experiment.robot, fix="Add --cad with a CAD table")
+    lacking = _without_numbers(robot)
+    if lacking or robot.inertials is None:
+        problem = f"gives no inertials of {', '.join(lacking)} to examine"
+        raise CadError(problem, file=experiment.robot, fix="Add --cad with a CAD table")
     return Cad(robot.links, robot.inertials, experiment.robot.name), None
+
+
+def _without_numbers(robot: Robot) -> list[str]:
+    """Return the links whose description lacks inertials."""
+    if robot.inertials is None:
+        return list(robot.links)
+    return [link for link, own in zip(robot.links, robot.inertials, strict=True) if np.isnan(own).any()]
 
 
 def settled_in(source: Path | None) -> tuple[tuple[str, str], ...]:
@@ -162,9 +174,13 @@ def beside_loss(found: Examination, predicts: bool = False) -> Examination:
 
 def screening(loaded: Loaded) -> Screened:
     """Return what slopes say of an experiment's lengths, zeros and gains, and what its fitted logs do not tell."""
-    fit, _ = processing_of(loaded)
-    parts = [m for m in first_parts(loaded, loaded.experiment.fit, fit) if m.keep.any()]
+    parts = _fitted(loaded)
     return screened(loaded.model, parts, loaded.prior) if parts else Screened(False, "")
+
+
+def _fitted(loaded: Loaded) -> list[Motion]:
+    fit, _ = processing_of(loaded)
+    return [m for m in first_parts(loaded, loaded.experiment.fit, fit) if m.keep.any()]
 
 
 def suspicious(result: Result) -> bool:
@@ -320,10 +336,11 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     spring = (c for c in of_table if c.file == files["model"] and not c.rivals)
     springs = {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in spring}
     if odd and not (harmless(result) and of_table == found):
-        late = [c.value for c in seen.causes if _late(c)]
-        found = tuple(c for c in found if not already_doubted(c, estimate.implausible))
-        anew = Anew(late[0] if late and len(found) == 1 else 0.0, springs)
-        return replace(estimate, causes=found), (), anew
+        found, late = tuple(c for c in found if not already_doubted(c, estimate.implausible)), 0.0
+        alone = found and all(LATE in c.what or BLURRED in c.what for c in found)
+        if alone and (doubted := next((c for c in seen.causes if _late(c)), None)):
+            found, late = _lagging(loaded, found[0], doubted.value)
+        return replace(estimate, causes=found), (), Anew(late, springs)
     return estimate, tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table), Anew(springs=springs)
 
 
@@ -344,6 +361,20 @@ def _late(cause: Cause) -> bool:
     """
     alike = any(LATE in rival or BLURRED in rival for rival in cause.rivals)
     return cause.mistake.kind in ("delay", "blur") and not cause.ordinary and (cause.asserted or alike)
+
+
+def _lagging(loaded: Loaded, cause: NamedCause, value: float) -> tuple[tuple[NamedCause], float]:
+    """Return the cause that torques lag, and by how much they are to be read late [s]: 0 where a filter is likelier.
+
+    cause, value: as found beside the friction of the model, which holds where friction without memory shows no lag.
+    """
+    found = lag(loaded.model, _fitted(loaded), loaded.prior)
+    if found is None or found.late:
+        return (cause,), found.value if found else value
+    delay, blur = (next(m for m in mistakes(loaded.robot) if m.kind == kind) for kind in ("delay", "blur"))
+    what, mend = blur.words(found.value)
+    rivals = (f"{delay.where}: {delay.words(found.value)[0]}",) if found.alike else ()
+    return (replace(cause, what=what, mend=mend, rivals=rivals),), 0.0
 
 
 def already_doubted(cause: NamedCause, doubts: Sequence[str]) -> bool:

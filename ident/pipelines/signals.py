@@ -322,7 +322,9 @@ def _clock(
             why["time"] = f"{word} by its name"
             return time, word, 0.0
         if by_speed:
+            off = 100.0 * abs(per_unit / si_factor(by_speed[0], "time") - 1.0)
             why["time"] = f"{by_speed[0]}: the velocity is the change of the position in it"
+            why["time"] += f", but for {off:.2g} %" if off > 1.0 else ""
             return time, by_speed[0], 0.0
         word = time_unit(time)
         if word and said != "index" and not (only_counts and said != "time"):

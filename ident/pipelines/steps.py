@@ -32,8 +32,8 @@ from ident.tell import LOG, Tell, logged
 if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
 
-#: Kinds of findings of torques that are no measurement of what the motors did: no fit makes up for them.
-UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "start transient")
+#: Kinds of findings of torques that are no measurement of what the motors did, and of time: no fit makes up for them.
+UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "start transient", "clock")
 
 
 @dataclass(frozen=True)
@@ -369,7 +369,7 @@ def findings_of(name: str, report: LogReport, processing: Processing) -> list[Wa
 
 
 def unusable(warned: Iterable[Warned]) -> tuple[str, ...]:
-    """Return a sentence on each torque that is no measurement."""
+    """Return a sentence on each torque that is no measurement, and on time that velocities contradict."""
     return tuple(str(w) for w in warned if w.kind in UNUSABLE)
 
 

@@ -13,16 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import RegressionError
+from ident.model.standard import DriveInertia, Viscous
 from ident.regression.base import BaseParameters
 from ident.shown import Shown, shows
+from ident.spatial.inertia import INERTIAL
 
 #: A column whose norm is below this share of the largest one's is rounding: each entry is a sum with terms as large as
 #: gravity's, rounded to 2e-16 of them, and filters add some digits more. The least of real ones, squares of speeds of
 #: 1e-4 rad/s, are at 1e-9.
 ROUNDING = 1e-12
 #: Root mean square difference of two recordings' moments, columns scaled to one, below which both show one motion.
-#: Periods of one motion are within 0.007 of each other on real logs, different motions of a robot 0.05 or more apart.
+#: Periods of one motion are within 0.007 of each other on real logs, different motions of a robot 0.10 or more apart.
 ALIKE = 0.03
+#: Kinds of parameters whose columns are smooth functions of the motion.
+SMOOTH = (*INERTIAL, DriveInertia.kind.name, Viscous.kind.name)
 #: Columns of a triangular factor from which it pays to make use of its zeros.
 _LARGE = 128
 
@@ -377,12 +381,16 @@ def _first_alike(moments: dict[str, Array]) -> dict[str, str]:
 
 
 def _moments(regression: Regression) -> Array:
-    """Return the mean products (b, b) of the columns, which the motion alone decides."""
+    """Return the mean products (s, s) of the smooth columns, which the motion alone decides.
+
+    Those by the sign of a velocity are moved by its noise at standstill.
+    """
     b = len(regression.base.names)
     found = np.zeros((b, b))
     for r, own, rows in zip(regression.joint_factors, regression.parameters, regression.rows, strict=True):
         found[np.ix_(own, own)] += r[:, :-1].T @ r[:, :-1] / max(rows, 1.0)
-    return found
+    smooth = [k for k, name in enumerate(regression.base.names) if name.rpartition(".")[2] in SMOOTH]
+    return found[np.ix_(smooth, smooth)]
 
 
 def _apart(a: Array, b: Array) -> float:

@@ -160,13 +160,7 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
 
 
 def _columns(
-    model: Model,
-    q: Objects,
-    qd: Objects,
-    qdd: Objects,
-    per_width: Scalar,
-    friction: bool | None = None,
-    **signals: Objects,
+    model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar, friction: bool | None, **signals: Objects
 ) -> Iterator[tuple[int, int, Scalar]]:
     """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
     k = model.n_rigid

@@ -220,9 +220,8 @@ def write_cpp_header(item: Identified) -> Written:
 
 def _function(program: Program) -> tuple[str, str, list[str]]:
     style = Style(number=lambda x: f"Real({number(x)})", power=lambda x, p: f"copysign(pow(fabs({x}), {p}), {x})")
-    with_width = PER_WIDTH in program.inputs
-    names = ["sin", "cos", "tanh", *program.rare]
-    lines = [f"using std::{name};" for name in names]
-    lines += ["(void)width;"] if with_width and PER_WIDTH not in program.used else []
-    head = signature(program, "void ", "Real", *(["double width = coulomb_width"] if with_width else []))
+    lines = [f"using std::{name};" for name in ("sin", "cos", "tanh", *program.rare)]
+    width = ["double width = coulomb_width"] if PER_WIDTH in program.inputs else []
+    lines += ["(void)width;"] if width and PER_WIDTH not in program.used else []
+    head = signature(program, "template <typename Real>\nvoid ", "Real", *width)
     return meaning(program), head, [*lines, *body(program, "Real", style, "width")]

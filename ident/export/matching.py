@@ -31,7 +31,14 @@ def own_bodies(
     Raises RobotError, naming the first link or joint that is missing or elsewhere, InfeasibleError where the rest
     cannot exist.
     """
-    _all_there(robot, found, joints, file)
+    for what, names, known in (("link", robot.links, set(found)), ("joint", robot.joint_names, set(joints))):
+        for name in names:
+            if name not in known:
+                raise RobotError(
+                    f"the file has no {what} '{name}', which was identified{nearest(name, known)}",
+                    file=file,
+                    fix="Give the model of the identified robot, with the same names, or write a new file",
+                )
     base = found[robot.base].pose if robot.base in found else Pose.identity()
     at_zero = robot.poses(np.zeros(robot.n))
     out, same = np.empty_like(inertials), np.empty(robot.n, dtype=bool)
@@ -68,17 +75,6 @@ def own_bodies(
                 f"Correct the <inertial> of '{key}', or set it to zero so that the link takes all."
             ) from cause
     return out
-
-
-def _all_there(robot: Robot, found: Mapping[str, FoundBody], joints: Mapping[str, FoundJoint], file: str) -> None:
-    for what, names, known in (("link", robot.links, set(found)), ("joint", robot.joint_names, set(joints))):
-        for name in names:
-            if name not in known:
-                raise RobotError(
-                    f"the file has no {what} '{name}', which was identified{nearest(name, known)}",
-                    file=file,
-                    fix="Give the model of the identified robot, with the same names, or write a new file",
-                )
 
 
 def _same_joint(

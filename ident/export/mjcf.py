@@ -39,23 +39,24 @@ def write_mjcf(item: Identified) -> Written:
     """
     robot = item.geometry(TARGET)
     head, notes = item.about(*PLACES.values())
-    if item.source is not None and not np.array_equal(robot.gravity, GRAVITY):
-        notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
-    if item.source is None:
-        robot, called = beside_world(robot, TARGET)
-        notes += called
-    comment = xml_comment((*head, *CONVENTIONS, *notes))
-    inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.inertials, robot.links, strict=True)]
     if item.source is not None:
+        if not np.array_equal(robot.gravity, GRAVITY):
+            notes += (f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.",)
+        comment = xml_comment((*head, *CONVENTIONS, *notes))
         return Written(edited(item.source, item, robot, comment), notes)
+    robot, called = beside_world(robot, TARGET)
+    notes += called
+    bodies = {
+        link: full_inertia(body, f"link '{link}'") for link, body in zip(robot.links, item.inertials, strict=True)
+    }
     text = filled(
         "mjcf.xml.j2",
         robot=robot,
         links=links(item, robot, tuple(PLACES.values())),
-        inertials=dict(zip(robot.links, inertials, strict=True)),
+        inertials=bodies,
         attributes=lambda link: placed(item, link.joint.name, PLACES, "springref"),
         limits=_limits,
-        comment=comment,
+        comment=xml_comment((*head, *CONVENTIONS, *notes)),
         quaternion=quaternion,
     )
     return Written(text, notes)

@@ -219,14 +219,13 @@ def payload_call(vendor: str, load: Payload) -> str:
     known = templates(keep_trailing_newline=True)
     known.filters |= {"decimal": decimal, "decimals": decimals}
     told = {"rounded": rounded, "rounded_principal": rounded_principal, "quaternion": quaternion, "about": _about}
-    shown = {"millimetres": _millimetres, "angles": lambda axes: np.degrees(roll_pitch_yaw(axes)), **told}
+    shown = {
+        "millimetres": lambda r, least=1: decimals(1e3 * r.com, np.maximum(r.at_com - 3, least)).split(", "),
+        "angles": lambda axes: np.degrees(roll_pitch_yaw(axes)),
+        **told,
+    }
     macros = known.get_template("payload_calls.j2").make_module(shown)
     return str(getattr(macros, vendor)(load))
-
-
-def _millimetres(r: Rounded, least: int = 1) -> list[str]:
-    """Return the coordinates of the centre [mm], with `least` decimal places or more."""
-    return decimals(1e3 * r.com, np.maximum(r.at_com - 3, least)).split(", ")
 
 
 def _about(load: Payload, mark: str, products: bool = False) -> str:

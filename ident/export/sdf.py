@@ -45,17 +45,16 @@ def write_sdf(item: Identified) -> Written:
     frame, its mass part of the link's. SDF has no drive inertia: a note says so. Raises ModelError without a robot.
     """
     robot, (head, notes) = item.geometry(TARGET), item.about(*PLACES.values())
-    if item.source is None:
-        robot, called = beside_world(robot, TARGET)
-        notes += called
-    comment = xml_comment((*head, *CONVENTIONS, *notes))
     if item.source is not None:
+        comment = xml_comment((*head, *CONVENTIONS, *notes))
         return Written(edited(item.source, item, robot, comment), notes)
+    robot, called = beside_world(robot, TARGET)
+    notes += called
     text = filled(
         "sdf.sdf.j2",
         robot=robot,
         links=links(item, robot, tuple(PLACES.values()), "on line"),
-        comment=comment,
+        comment=xml_comment((*head, *CONVENTIONS, *notes)),
         inertial=inertial,
         elements=elements,
         dynamics=lambda link: placed(item, link.joint.name, PLACES, "spring_reference"),

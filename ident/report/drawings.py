@@ -18,14 +18,13 @@ from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
-from ident.report import figures, pictures, text
+from ident.report import pictures, text
 from ident.report.body_figures import NO_SHAPES, Shapes, in_space, inertia_figure
 from ident.report.figures import BLUE, GREEN, INK, MEASURED, MUTED, RED
 from ident.report.outcome_text import way_to
 from ident.report.parts import Drawing, pictured
 from ident.report.picture import Axis, Cells, Dots, Line, Mark, Note, Panel, Picture, Strip, rows, short, sparse
 from ident.report.pictures import AROUND, AT_ZERO, VERDICTS, alike_for, bars, residual_picture, signed
-from ident.spatial.inertia import INERTIAL
 
 _TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum
 _MEANS = 16  # of what a mistake explains
@@ -199,16 +198,6 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     names, verdicts = [r.name for r, *_ in sized], [r.verdict for r, *_ in sized]
     drawn = bars(said, axis, names, verdicts, x - half, x + half, x, tuple(VERDICTS))
     yield pictured("cad_intervals", said, drawn)
-
-
-def identifiable(estimate: Estimate) -> Drawing:
-    """Return the map of what the data determine."""
-    states = identifiability(estimate)
-    known = sum(row.count("alone") for row in states)
-    title = f"{known} of {10 * len(states)} link parameters are known by the data alone"
-    about = "Which link parameters the data determine"
-    figure = partial(figures.identifiability_figure, estimate.links, INERTIAL, states, title=title)
-    return Drawing("identifiability", title, about, figure)
 
 
 def identifiability(estimate: Estimate) -> list[list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from ident.compare.difference import Comparison
 from ident.estimate.estimate import Estimate
 from ident.regression.regression import Regression
 from ident.report import figures, text
-from ident.report.drawings import correlated, identifiability, identifiable
-from ident.report.parts import Block, Map, Section
+from ident.report.drawings import correlated, identifiability
+from ident.report.parts import Block, Drawing, Map, Section
 from ident.spatial.inertia import INERTIAL
 
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
@@ -37,7 +38,12 @@ def identifiable_section(
 
     next_motion: the command that designs a motion which adds to the logs; short: of what is long.
     """
-    drawn = identifiable(estimate)
+    states = identifiability(estimate)
+    known = (
+        f"{sum(row.count('alone') for row in states)} of {10 * len(states)} link parameters are known by the data alone"
+    )
+    figure = partial(figures.identifiability_figure, estimate.links, INERTIAL, states, title=known)
+    drawn = Drawing("identifiability", known, "Which link parameters the data determine", figure)
     standard = text.standard_rows(estimate, comparison, slides)
     cells, combined = _known(estimate, slides, short)
     weak = Block(
@@ -48,7 +54,7 @@ def identifiable_section(
         table=standard,
         opened=False,
     )
-    shown = Block(words=f"{_ALONE} {drawn.title}.", drawings=(drawn,), map=cells, table=combined, opened=False)
+    shown = Block(words=f"{_ALONE} {known}.", drawings=(drawn,), map=cells, table=combined, opened=False)
     wider = Block("What the next motion would improve", words=_unsure(estimate), paste=next_motion)
     return Section("identifiable", "What is identifiable", (shown, weak, wider), "What is identifiable")
 

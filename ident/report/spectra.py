@@ -25,7 +25,6 @@ from ident.report.picture import Axis, Line, Panel, Picture, Strip, envelope, sh
 from ident.robot.robot import Robot
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: In logs with fewer rows no spectrum is drawn.
@@ -105,7 +104,13 @@ def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
     clock, n = find_clock(log), log.n
     figure = empty(13.0, 2.2 + 1.7 * n)
     grid = figure.add_gridspec(n + 1, 3, height_ratios=[1.1, *[1.0] * n])
-    _steps(figure.add_subplot(grid[0, :]), log, _times(log, findings, CLOCK))
+    steps = figure.add_subplot(grid[0, :])
+    steps.plot(*envelope(log.t[1:], np.diff(log.t) * 1e3, _POINTS), color=BLUE, linewidth=0.7)
+    for at in _times(log, findings, CLOCK):
+        steps.axvline(at, color=RED, linewidth=0.8, alpha=0.5)
+    steps.set_ylim(0.0, 1.1e3 * float(np.diff(log.t).max()))
+    steps.set_title("steps between rows [ms]; red: lost, late or repeated", fontsize=9, color=INK)
+    steps.tick_params(labelsize=7)
     read = freshly_read(log, clock)
     band = band_of(read) if len(read.t) > SHORT else None
     slope = central(read.q, read.t)
@@ -144,13 +149,3 @@ def _times(log: Log, findings: Sequence[Finding], kinds: Sequence[str]) -> list[
     apart = (log.t[-1] - log.t[0]) / 500.0
     first = np.unique((at / max(apart, 1e-12)).astype(int), return_index=True)[1]
     return [float(x) for x in at[first]]
-
-
-def _steps(axes: Axes, log: Log, odd: Sequence[float]) -> None:
-    """Draw the time from row to row."""
-    axes.plot(*envelope(log.t[1:], np.diff(log.t) * 1e3, _POINTS), color=BLUE, linewidth=0.7)
-    for at in odd:
-        axes.axvline(at, color=RED, linewidth=0.8, alpha=0.5)
-    axes.set_ylim(0.0, 1.1e3 * float(np.diff(log.t).max()))
-    axes.set_title("steps between rows [ms]; red: lost, late or repeated", fontsize=9, color=INK)
-    axes.tick_params(labelsize=7)

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identified import case
+from identified import case, residual_of
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.compare.residuals import residuals
@@ -48,7 +48,6 @@ from ident.report.drawn import figure_of
 from ident.report.page import page_data
 from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
-from ident.report.pictures import residual_picture
 from ident.report.report import gather
 from ident.report.symbols import in_short, lengths, numbered
 from ident.report.verdict import questions, verdict
@@ -434,7 +433,7 @@ def test_correlations_say_which_parameters_the_logs_cannot_tell_apart():
 def test_a_residual_is_compared_with_a_normal_one():
     rng = np.random.default_rng(0)
     for sample, bent in ((rng.normal(size=20_000), False), (rng.standard_t(3, size=20_000), True)):
-        histogram, quantiles = residual_picture(np.arange(20_000.0), 7 * sample, sample, sample, title="t").panels[4:]
+        histogram, quantiles = residual_of(np.arange(20_000.0), 7 * sample, sample, sample, title="t").panels[4:]
         area = np.trapezoid(histogram.marks[0].high, histogram.marks[0].x)
         assert area == pytest.approx(1.0, abs=0.02)
         line = quantiles.marks[1]
@@ -801,7 +800,7 @@ def drawings():
         "comparison": against.shown,
         "intervals": shares.shown,
         "errors": pictures.error_picture([long, "b"], {"identified": [0.02, np.nan], "CAD": [0.9, 2.5]}, title=title),
-        "residual": residual_picture(t, y, np.cos(t), np.sin(t), title=title, starts=(0, 10_000)),
+        "residual": residual_of(t, y, np.cos(t), np.sin(t), title=title, starts=(0, 10_000)),
         "map": figures.identifiability_figure([long] * 7, text.INERTIAL, states, title=title),
         "weight": next(selection(replace(c.constrained, selection=tried, weight=1e-7))).shown,
         "matrix": Picture(title, (Panel(rows("abc"), rows("abc"), (Cells(np.eye(3)), Note(1, 1, "n", figures.RED))),)),

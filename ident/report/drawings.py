@@ -58,16 +58,8 @@ def left_over(model: Model, left: Residuals) -> Iterator[Drawing]:
         rms = float(np.sqrt(np.mean(residual**2))) if len(residual) else float("nan")
         correlated = f"{text.number(1e3 * lasting, 2)} ms" if lasting < 0.0995 else f"{text.number(lasting, 2)} s"
         about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
-        drawn = residual_picture(
-            left.t,
-            residual,
-            left.qd[:, j],
-            left.q[:, j],
-            title=f"{short(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}",
-            unit=unit,
-            position_unit=joint.unit("position"),
-            starts=left.starts,
-        )
+        title = f"{short(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}"
+        drawn = residual_picture(left, j, joint, title=title)
         yield pictured(f"residual_{j + 1}", f"{about} {text.number(alike, 2)} samples count as one", drawn)
 
 

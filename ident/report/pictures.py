@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
+from ident.compare.residuals import Residuals
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, MUTED, PALE, RED
 from ident.report.picture import Axis, Band, Bars, Dots, Line, Mark, Panel, Picture, Strip, rows, short
+from ident.robot.robot import Joint
 
 #: Errors [%] from which on the error of predicting no torque is drawn beside them.
 NO_TORQUE_SHOWN = 40.0
 VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
 _ROW, AROUND = 16.0, 48.0  # px: a named row, and what is above and below all of them
+_COLOURS = (BLUE, AMBER, MUTED, GREEN)  # of predictions
 #: The line at zero.
 AT_ZERO = Strip("y", 0.0, 0.0, MUTED)
 _LAGS = 300
@@ -58,11 +61,7 @@ def comparison_picture(
 
 
 def error_picture(
-    joints: Sequence[str],
-    relative: Mapping[str, ArrayLike],
-    *,
-    title: str,
-    colours: tuple[str, ...] = (BLUE, AMBER, MUTED, GREEN),
+    joints: Sequence[str], relative: Mapping[str, ArrayLike], *, title: str, colours: Sequence[str] = _COLOURS
 ) -> Picture:
     """Return the relative error (n,) of each prediction as bars per joint; 100 % is a prediction of no torque."""
     thick = 0.8 / len(relative)
@@ -116,33 +115,23 @@ def signed(x: float) -> str:
 # ---- what is left of a joint's torque ------------------------------------------------------------------------------
 
 
-def residual_picture(
-    t: ArrayLike,
-    residual: ArrayLike,
-    velocity: ArrayLike,
-    position: ArrayLike,
-    *,
-    title: str,
-    unit: str = "N m",
-    position_unit: str = "rad",
-    starts: Sequence[int] = (0,),
-) -> Picture:
-    """Return measured - predicted torque (N,) [unit] over t [s], velocity and position (N,), and how it is distributed.
+def residual_picture(left: Residuals, j: int, joint: Joint, *, title: str) -> Picture:
+    """Return what is left of the j-th joint's torque over time, velocity and position, and how it is distributed.
 
     Over velocity and position: median and the middle 90 % of the samples in each of 40 bins. Besides, autocorrelation,
-    histogram, and quantiles against those of a normal distribution. starts: first sample of each recording, increasing
-    from 0; several are drawn one after the other, with a line between.
+    histogram, and quantiles against those of a normal distribution. Recordings are drawn one after the other, with a
+    line between.
     """
-    t, residual = np.asarray(t, dtype=np.float64), np.asarray(residual, dtype=np.float64)
-    shown, left = one_after_another(t, starts), Axis("residual", unit)
+    residual, starts = left.residual[:, j], left.starts
+    shown, axis = one_after_another(left.t, starts), Axis("residual", joint.unit("torque"))
     between = (Strip("x", float(shown[start]), float(shown[start]), MUTED, dash="--") for start in starts[1:])
     curve = Line(shown, residual, RED, width=0.9), AT_ZERO
     time = Axis("time" if len(starts) == 1 else f"time of {len(starts)} recordings", "s")
     panels = (
-        Panel(time, left, (*curve, *between), _HEIGHT),
-        _alike(t, residual, starts),
-        Panel(Axis("velocity", f"{position_unit}/s"), left, _spread(velocity, residual), _HEIGHT),
-        Panel(Axis("position", position_unit), left, _spread(position, residual), _HEIGHT),
+        Panel(time, axis, (*curve, *between), _HEIGHT),
+        _alike(left.t, residual, starts),
+        Panel(Axis("velocity", joint.unit("velocity")), axis, _spread(left.qd[:, j], residual), _HEIGHT),
+        Panel(Axis("position", joint.unit("position")), axis, _spread(left.q[:, j], residual), _HEIGHT),
         *_distributed(residual),
     )
     return Picture(title, panels, 2)
@@ -185,15 +174,14 @@ def _distributed(residual: Array) -> Iterator[Panel]:
     yield Panel(Axis("normal quantile", "-"), Axis("residual / rms", "-"), (straight, found), _HEIGHT)
 
 
-def _spread(x: ArrayLike, residual: Array) -> tuple[Mark, ...]:
+def _spread(x: Array, residual: Array) -> tuple[Mark, ...]:
     centres, quantiles = binned(x, residual)
     around = Band(centres, quantiles[:, 0], quantiles[:, 2], PALE)
     return around, AT_ZERO, Line(centres, quantiles[:, 1], BLUE, width=1.8)
 
 
-def one_after_another(t: ArrayLike, starts: Sequence[int]) -> Array:
+def one_after_another(t: Array, starts: Sequence[int]) -> Array:
     """Return the times (N,) [s] of recordings put one after the other: each begins a step after the one before."""
-    t = np.asarray(t, dtype=np.float64)
     step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
     shown, end = t.copy(), None
     for a, b in pairwise([*starts, len(t)]):
@@ -203,15 +191,14 @@ def one_after_another(t: ArrayLike, starts: Sequence[int]) -> Array:
     return shown
 
 
-def autocorrelation(x: ArrayLike, lags: int, starts: Sequence[int] = (0,)) -> Array:
+def autocorrelation(x: Array, lags: int, starts: Sequence[int] = (0,)) -> Array:
     """Return the autocorrelation (lags + 1,) of x (N,) about its mean, zeros where x is constant.
 
     starts: first sample of each recording; products across recordings are left out, each has its own mean.
     """
-    values = np.asarray(x, dtype=np.float64)
     found, energy = np.zeros(lags + 1), 0.0
-    for a, b in pairwise([*starts, len(values)]):
-        part = values[a:b] - (values[a:b].mean() if b > a else 0.0)
+    for a, b in pairwise([*starts, len(x)]):
+        part = x[a:b] - (x[a:b].mean() if b > a else 0.0)
         size = 1 << int(2 * max(len(part), 1) - 1).bit_length()
         own = np.fft.irfft(np.abs(np.fft.rfft(part, size)) ** 2, size)[: min(lags + 1, max(len(part), 1))]
         found[: len(own)] += own
@@ -219,13 +206,12 @@ def autocorrelation(x: ArrayLike, lags: int, starts: Sequence[int] = (0,)) -> Ar
     return np.asarray(found / energy) if energy > 0 else np.zeros(len(found))
 
 
-def alike_for(t: ArrayLike, residual: ArrayLike, starts: Sequence[int] = (0,)) -> tuple[float, float]:
+def alike_for(t: Array, residual: Array, starts: Sequence[int] = (0,)) -> tuple[float, float]:
     """Return for how long [s] a residual stays alike, and how many samples count as one independent value.
 
     The first is the lag from which its autocorrelation is below 0.2, the second 1 + 2 sum of the autocorrelations up to
     the first one that is not positive. starts: first sample of each recording.
     """
-    t, residual = np.asarray(t, dtype=np.float64), np.asarray(residual, dtype=np.float64)
     longest = int(max(np.diff([*starts, len(residual)])))
     r = autocorrelation(residual, max(longest // 4, 1), starts)
     below, ends = np.flatnonzero(r < 0.2), np.flatnonzero(r <= 0)
@@ -234,9 +220,8 @@ def alike_for(t: ArrayLike, residual: ArrayLike, starts: Sequence[int] = (0,)) -
     return step * float(below[0] if len(below) else len(r)), float(1.0 + 2.0 * r[1:stop].sum())
 
 
-def binned(x: ArrayLike, y: ArrayLike, bins: int = 40, least: int = 8) -> tuple[Array, Array]:
+def binned(x: Array, y: Array, bins: int = 40, least: int = 8) -> tuple[Array, Array]:
     """Return bin centres (k,) of x and the 5, 50 and 95 % quantiles (k, 3) of y in bins of `least` samples or more."""
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(x) == 0 or np.ptp(x) == 0:
         return np.empty(0), np.empty((0, 3))
     edges = np.linspace(x.min(), x.max(), bins + 1)

@@ -18,7 +18,7 @@ from ident.robot.mjcf import Mjcf
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, attribute_edit, exchanged, first_child_edit, parse_xml
-from ident.spatial.inertia import quaternion, symmetric
+from ident.spatial.inertia import symmetric
 
 TARGET = "an MJCF"
 CONVENTIONS = (
@@ -57,7 +57,6 @@ def write_mjcf(item: Identified) -> Written:
         attributes=lambda link: placed(item, link.joint.name, PLACES, "springref"),
         limits=_limits,
         comment=xml_comment((*head, *CONVENTIONS, *notes)),
-        quaternion=quaternion,
     )
     return Written(text, notes)
 

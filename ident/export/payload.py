@@ -16,15 +16,7 @@ from ident.errors import EstimationError, InfeasibleError, InputError
 from ident.export.text import comment, templates
 from ident.robot.robot import Robot, declared_flange, moving_frame
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import (
-    principal_axes,
-    quaternion,
-    roll_pitch_yaw,
-    symmetric,
-    tensor_can_exist,
-    transformed,
-    upper,
-)
+from ident.spatial.inertia import principal_axes, roll_pitch_yaw, symmetric, tensor_can_exist, transformed, upper
 
 if TYPE_CHECKING:
     from ident.payload.payload import IdentifiedPayload
@@ -218,11 +210,12 @@ def payload_call(vendor: str, load: Payload) -> str:
     """Return a whole file for a vendor's controller, one of the macros of `payload_calls.j2`."""
     known = templates(keep_trailing_newline=True)
     known.filters |= {"decimal": decimal, "decimals": decimals}
-    told = {"rounded": rounded, "rounded_principal": rounded_principal, "quaternion": quaternion, "about": _about}
     shown = {
+        "about": _about,
+        "rounded": rounded,
+        "rounded_principal": rounded_principal,
         "millimetres": lambda r, least=1: decimals(1e3 * r.com, np.maximum(r.at_com - 3, least)).split(", "),
         "angles": lambda axes: np.degrees(roll_pitch_yaw(axes)),
-        **told,
     }
     macros = known.get_template("payload_calls.j2").make_module(shown)
     return str(getattr(macros, vendor)(load))

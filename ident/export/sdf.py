@@ -26,7 +26,7 @@ from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element, exchanged, first_child_edit, numbers_in, parse_xml
-from ident.spatial.inertia import Pose, from_com, roll_pitch_yaw, rpy, symmetric, transformed, turned_by
+from ident.spatial.inertia import Pose, from_com, rpy, symmetric, transformed, turned_by
 
 TARGET = "an SDF"
 PLACES = {"damping": DAMPING, "friction": FRICTION, "spring_stiffness": SPRING}
@@ -59,7 +59,6 @@ def write_sdf(item: Identified) -> Written:
         elements=elements,
         dynamics=lambda link: placed(item, link.joint.name, PLACES, "spring_reference"),
         limits=_limits,
-        rpy=roll_pitch_yaw,
     )
     return Written(text, notes)
 

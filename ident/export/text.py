@@ -20,7 +20,7 @@ from ident.model.term import Kind
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import Pose, z_along
+from ident.spatial.inertia import Pose, quaternion, roll_pitch_yaw, z_along
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -84,8 +84,8 @@ def templates(package: str = "ident.export", **options: Any) -> Environment:
     found = Environment(
         loader=PackageLoader(package, ""), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **options
     )
-    found.filters |= {f.__name__: f for f in (number, numbers, plain, quoted, matlab, rows, escape, repr)}
-    found.filters["attribute"] = quoteattr
+    found.filters |= {f.__name__: f for f in (number, numbers, plain, quoted, matlab, rows, escape, repr, quaternion)}
+    found.filters |= {"attribute": quoteattr, "rpy": roll_pitch_yaw}
     return found
 
 

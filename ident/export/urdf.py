@@ -14,7 +14,7 @@ from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf import parse_document, parse_urdf, to_robot
 from ident.robot.urdf_write import with_origins, without_outweighed, write_urdf
 from ident.robot.xml import Urdf, exchanged, parse_xml
-from ident.spatial.inertia import Pose, roll_pitch_yaw, transformed
+from ident.spatial.inertia import Pose, transformed
 
 CONVENTIONS = (
     "Units: SI, rad. inertial: origin is the centre of mass in the link's frame, rpy 0; ixx ... izz about that centre,",
@@ -77,7 +77,6 @@ def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:
         on_line=lambda link: link.joint.placement @ link.shift,
         kind_of=lambda joint: joint.kind if joint.slides or joint.limits.ends else "continuous",
         limits=_limits,
-        rpy=roll_pitch_yaw,
     )
     return text.encode(), tuple(back)
 

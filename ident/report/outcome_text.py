@@ -119,25 +119,21 @@ def _sized(found: Calibrated) -> tuple[str, str]:
 
 def figures_rows(found: IdentifiedPayload, figures: PayloadFigures) -> Table:
     """Return mass, centre and tensor about it, each with its 95 % error."""
-    rows, tones = [], []
-    kept = found.known_mass
-
-    def told(name: str, value: float, error: float, unit: str) -> None:
-        half = float(figures.half_width(error))
-        known = bool(np.isfinite(half))
-        rows.append((name, with_error(value, half) if known else MISSING, unit))
-        tones.append("" if known else "unknown")
-
-    if kept:
-        rows.append(("mass", f"{figures.mass:g} (given)", "kg"))
-        tones.append("")
-    else:
-        told("mass", figures.mass, figures.mass_error, "kg")
-    for axis, value, error in zip("xyz", figures.com, figures.com_error, strict=True):
-        told(f"centre {axis}", value, error, "m")
-    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
-        told(f"I{'xyz'[i]}{'xyz'[j]} about the centre", figures.inertia[i, j], figures.inertia_error[i, j], "kg m²")
-    return table("", ("number", "value ± 95 %", "unit"), rows, tones)  # type: ignore[arg-type]
+    told = [
+        ("mass", figures.mass, figures.mass_error, "kg"),
+        *((f"centre {axis}", *x, "m") for axis, *x in zip("xyz", figures.com, figures.com_error, strict=True)),
+        *(
+            (f"I{'xyz'[i]}{'xyz'[j]} about the centre", figures.inertia[i, j], figures.inertia_error[i, j], "kg m²")
+            for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        ),
+    ]
+    rows, tones = [], list[Tone]()
+    for name, value, error, unit in told:
+        half, given = float(figures.half_width(error)), found.known_mass and name == "mass"
+        shown = f"{value:g} (given)" if given else with_error(value, half) if np.isfinite(half) else MISSING
+        rows.append((name, shown, unit))
+        tones.append("" if given or np.isfinite(half) else "unknown")
+    return table("", ("number", "value ± 95 %", "unit"), rows, tones)
 
 
 def gains_rows(gains: DriveGains, signal: Signal, robot: Robot) -> Table:

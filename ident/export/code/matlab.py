@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ident.export.code.controller import body_line, controller
 from ident.export.identified import Identified, Written
-from ident.export.text import comment, filled, matlab, number, numbers
+from ident.export.text import comment, filled, number, numbers
 from ident.symbolic.functions import PER_WIDTH, arrays_of
 from ident.symbolic.program import Program, Style
 
@@ -32,7 +32,6 @@ def write_matlab_function(item: Identified) -> Written:
         made=made,
         name=name,
         about=comment((f"{name.upper()} Dynamics of {made.n} joints; save this file as {name}.m.", *made.about), "%"),
-        joints=[matlab(joint) for joint in made.robot.joint_names],
         phi=comment(told, "%"),
         links=comment((f"{body_line(link)} = {numbers(b)}" for link, b in rows), "%"),
         outputs=outputs,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ident.errors import InputError
 from ident.export.code.controller import controller
 from ident.export.identified import Identified, Written
-from ident.export.text import comment, filled, number, numbers, plain
+from ident.export.text import comment, filled, number
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.symbolic.functions import PER_WIDTH, arrays_of, code_parameters, functions
@@ -40,13 +40,9 @@ def _module(item: Identified, target: str, function: Callable[[Program], str]) -
         made=made,
         more=more,
         about=comment(made.about, "#"),
-        joints=[plain(x) for x in made.robot.joint_names],
         phi=list(zip(map(number, made.phi), comment(made.phi_lines, "#"), strict=True)),
-        links=[(plain(link), numbers(b, ", ")) for link, b in zip(made.robot.links, made.inertials, strict=True)],
         functions=[function(program) for program in made.functions],
-        names=[program.name for program in made.functions],
-        state=", ".join(f"[{numbers(x, ', ')}]" for x in made.state),
-        checks=[(f, arguments[f], numbers(x.ravel(), ", ")) for f, x in made.expected.items()],
+        arguments=arguments,
     )
     return Written(text, made.notes)
 

@@ -194,16 +194,11 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
 
 def identifiability(estimate: Estimate) -> list[list[str]]:
     """Return per link and parameter: "alone", "sum", "logs" (the logs do not show it) or "never"."""
-    K = estimate.base.K
+    K, links = estimate.base.K, len(estimate.links)
     shown = np.isfinite(estimate.covariance.standard_errors)
-    alone, ever, now = set(estimate.fixed_by_data), (K != 0).any(axis=0), (K[shown] != 0).any(axis=0)
-
-    def state(k: int) -> str:
-        if estimate.base.standard[k] in alone:
-            return "alone"
-        return "sum" if now[k] else "logs" if ever[k] else "never"
-
-    return [[state(10 * i + k) for k in range(10)] for i in range(len(estimate.links))]
+    alone = np.isin(estimate.base.standard, estimate.fixed_by_data)
+    states = np.select([alone, (K[shown] != 0).any(axis=0), (K != 0).any(axis=0)], ["alone", "sum", "logs"], "never")
+    return np.asarray(states[: 10 * links]).reshape(links, 10).tolist()
 
 
 def correlated(estimate: Estimate) -> Iterator[Drawing]:

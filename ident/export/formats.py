@@ -174,5 +174,5 @@ def export_to(
         robot = estimate.corrected(robot)
     kept = given is not None and form.keeps
     item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated, kept=kept)
-    written = form.write(item)
-    return Exported(write_whole(path, written.content), written.notes)
+    content, notes = form.write(item)
+    return Exported(write_whole(path, content), notes)

@@ -63,12 +63,8 @@ MOTOR = ARMATURE, DAMPING, FRICTION = DriveInertia.kind, Viscous.kind, COULOMB
 SPRING = Spring.kind
 
 
-@dataclass(frozen=True)
-class Written:
-    """A file's content, and notes on what it cannot hold and what its user has to know."""
-
-    content: bytes | str
-    notes: tuple[str, ...] = ()
+#: A file's content, and notes on what it cannot hold and what its user has to know.
+Written = tuple[bytes | str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)

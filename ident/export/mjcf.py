@@ -43,7 +43,7 @@ def write_mjcf(item: Identified) -> Written:
         if not np.array_equal(robot.gravity, GRAVITY):
             notes += (f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.",)
         comment = xml_comment((*head, *CONVENTIONS, *notes))
-        return Written(edited(item.source, item, robot, comment), notes)
+        return edited(item.source, item, robot, comment), notes
     robot, called = beside_world(robot, TARGET)
     notes += called
     bodies = {
@@ -58,7 +58,7 @@ def write_mjcf(item: Identified) -> Written:
         limits=_limits,
         comment=xml_comment((*head, *CONVENTIONS, *notes)),
     )
-    return Written(text, notes)
+    return text, notes
 
 
 def full_inertia(body: Array, whose: str) -> str:

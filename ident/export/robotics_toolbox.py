@@ -148,7 +148,7 @@ def write_rtb_python(item: Identified) -> Written:
         lines.append(f"    DHLink({values}, mdh={table.modified}{qlim}),  # {joint.name!r}")
     lines += ["]", "# gravity: that of a falling body, as versions 1.1 to 1.5 take it (MATLAB's toolbox: its negative)"]
     lines += [f"robot = DHRobot(links, name={robot.name!r}, {ends}, gravity=[{numbers(robot.gravity, ', ')}])"]
-    return Written("\n".join(lines) + "\n", notes)
+    return "\n".join(lines) + "\n", notes
 
 
 def write_rtb_matlab(item: Identified) -> Written:
@@ -173,7 +173,7 @@ def write_rtb_matlab(item: Identified) -> Written:
         f"robot = SerialLink(links, 'name', {matlab(robot.name)}, 'base', {rows(table.base.matrix)}, {tool}"
         f"'gravity', [{numbers(-robot.gravity)}]);"
     ]
-    return Written("\n".join(lines) + "\n", notes)
+    return "\n".join(lines) + "\n", notes
 
 
 def _matlab_limits(robot: Robot, table: Table) -> tuple[str, ...]:

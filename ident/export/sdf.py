@@ -47,7 +47,7 @@ def write_sdf(item: Identified) -> Written:
     robot, (head, notes) = item.geometry(TARGET), item.about(*PLACES.values())
     if item.source is not None:
         comment = xml_comment((*head, *CONVENTIONS, *notes))
-        return Written(edited(item.source, item, robot, comment), notes)
+        return edited(item.source, item, robot, comment), notes
     robot, called = beside_world(robot, TARGET)
     notes += called
     text = filled(
@@ -60,7 +60,7 @@ def write_sdf(item: Identified) -> Written:
         dynamics=lambda link: placed(item, link.joint.name, PLACES, "spring_reference"),
         limits=_limits,
     )
-    return Written(text, notes)
+    return text, notes
 
 
 def inertial(body: Array) -> dict[str, str]:

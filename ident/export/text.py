@@ -203,4 +203,4 @@ class Script:
             about_com=about_com,
             depth_first=depth_first,
         )
-        return Written(text, notes)
+        return text, notes

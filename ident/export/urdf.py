@@ -37,7 +37,7 @@ def write_identified_urdf(item: Identified) -> Written:
     notes = (*massless, *more)
     item.per_joint(ARMATURE)  # refused where negative, as for the other simulators
     start, end, comment = commented(content, parse_xml(content), xml_comment((*head, *CONVENTIONS, *notes)))
-    return Written(exchanged(content, [(start, end, comment)]), notes)
+    return exchanged(content, [(start, end, comment)]), notes
 
 
 def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:

@@ -30,7 +30,7 @@ def write_c_header(item: Identified) -> Written:
     made = controller(item, "C code")
     real = f"{made.name}_real"
     values = shown(made, lambda x: cast(x, real), real, "static const", f"{made.name}_")
-    return Written(_header(made.name, made.functions, "static inline", **values), made.notes)
+    return _header(made.name, made.functions, "static inline", **values), made.notes
 
 
 def write_c(folder: str | Path, robot: Robot, inertials: ArrayLike | None = None) -> tuple[Path, Path]:
@@ -215,7 +215,7 @@ def write_cpp_header(item: Identified) -> Written:
         big=f"{made.name.upper()}_DYNAMICS",
         functions=[_function(program) for program in made.functions],
     )
-    return Written(text, made.notes)
+    return text, made.notes
 
 
 def _function(program: Program) -> tuple[str, str, list[str]]:

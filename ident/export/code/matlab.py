@@ -43,7 +43,7 @@ def write_matlab_function(item: Identified) -> Written:
             *((p.output, numbers(made.expected[p.name].ravel())) for p in outputs[:3]),
         ],
     )
-    return Written(text, made.notes)
+    return text, made.notes
 
 
 def _function(program: Program, width: float) -> str:

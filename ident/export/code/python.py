@@ -44,7 +44,7 @@ def _module(item: Identified, target: str, function: Callable[[Program], str]) -
         functions=[function(program) for program in made.functions],
         arguments=arguments,
     )
-    return Written(text, made.notes)
+    return text, made.notes
 
 
 def write_python(path: str | Path, robot: Robot, inertials: ArrayLike | None = None) -> Path:

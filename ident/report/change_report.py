@@ -16,6 +16,7 @@ from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
 from ident.report.picture import Band, Line, Mark, short
 from ident.report.text import Table, Tone
 from ident.report.verdict import Judgement
+from ident.robot.robot import UNITS
 from ident.spatial.inertia import INERTIAL
 
 _TONES: dict[str, Tone] = {"changed": "bad", "same": "good", "unclear": "unknown", "not determined": "unknown"}
@@ -135,7 +136,8 @@ def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None
                 colour = (BLUE, RED, GREEN, AMBER, MUTED)[k % 5]
                 marks.append(Band(velocity, law - 1.96 * error, law + 1.96 * error, colour, opacity=0.25))  # of 95 %
                 marks.append(Line(velocity, law, colour, short(name), 1.8, ("", "--", ":")[k % 3]))
-            drawn = pictures.friction_picture(short(joint), *_units(joint, slides), *marks)
+            units = ("SI", "SI") if slides is None else (UNITS[x][joint in slides] for x in ("torque", "velocity"))
+            drawn = pictures.friction_picture(short(joint), *units, *marks)
             yield pictured(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result", drawn)
 
 
@@ -166,9 +168,3 @@ def _row(r: Difference, slides: frozenset[str] | None) -> tuple[str, ...]:
 def _unit(name: str, slides: frozenset[str] | None) -> str:
     link = name.rpartition(".")[2] in INERTIAL
     return "SI" if slides is None and not link else text.unit(name, slides or frozenset())
-
-
-def _units(joint: str, slides: frozenset[str] | None) -> tuple[str, str]:
-    if slides is None:
-        return "SI", "SI"
-    return ("N", "m/s") if joint in slides else ("N m", "rad/s")

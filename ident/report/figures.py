@@ -94,10 +94,8 @@ def svg_file(figure: Figure, description: str) -> str:
 
     import matplotlib as mpl
 
-    buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ident"}):
-        legible(figure).savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
+        text = _saved(figure, "svg", transparent=True, metadata={"Date": None, "Creator": None}).decode()
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
     return text.replace("<svg", f"<svg style='background: white' role='img' aria-label={quoteattr(description)}", 1)
 
@@ -106,9 +104,8 @@ def pixels(figure: Figure, dpi: int) -> Image.Image:
     """Return the figure as a picture of few colours, on white."""
     from PIL import Image
 
-    content = io.BytesIO()
-    legible(figure).savefig(content, format="png", dpi=dpi, pil_kwargs={"compress_level": 0})
-    found = Image.open(content).convert("RGB")
+    drawn = _saved(figure, "png", dpi=dpi, pil_kwargs={"compress_level": 0})
+    found = Image.open(io.BytesIO(drawn)).convert("RGB")
     found = found.quantize(_PALETTE, method=Image.Quantize.FASTOCTREE)
     palette = found.getpalette() or []
     page = int(np.argmax(np.bincount(np.asarray(found).ravel())))
@@ -130,9 +127,13 @@ def legible(figure: Figure) -> Figure:
 
 def save_figure(figure: Figure, path: Path, dpi: int = 130) -> Path:
     """Write a figure to a .png, .svg or .pdf file, whole or not at all; InputError where it cannot be written."""
+    return write_whole(path, _saved(figure, path.suffix[1:], dpi=dpi))
+
+
+def _saved(figure: Figure, ending: str, **options: Any) -> bytes:
     content = io.BytesIO()
-    legible(figure).savefig(content, format=path.suffix[1:], dpi=dpi)
-    return write_whole(path, content.getvalue())
+    legible(figure).savefig(content, format=ending, **options)
+    return content.getvalue()
 
 
 @cache
@@ -168,14 +169,8 @@ def empty(width: float, height: float) -> Figure:
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    setattr(figure, "_repr_png_", partial(_png, figure))  # noqa: B010  what a notebook asks of all that it shows
+    setattr(figure, "_repr_png_", partial(_saved, figure, "png", dpi=110))  # noqa: B010  what a notebook asks of all that it shows
     return figure
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
 
 
 def keep(figure: Figure, side: float, top: float) -> None:

@@ -254,8 +254,7 @@ def _terms(estimate: Estimate) -> Iterator[Section]:
 
 
 def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot) -> Iterator[Section]:
-    drawn = () if filtered is None else tuple(spectra(*filtered, robot))
-    if filtered is not None and drawn:
+    if filtered is not None and (drawn := tuple(spectra(*filtered, robot))):
         block = Block(note=f"Recording “{filtered[0].name}” as it was logged. {_CUT_OFF}", drawings=drawn)
         yield Section("spectra", "Spectra and cut-offs", (block,), "Spectra")
 

@@ -670,7 +670,7 @@ def test_names_are_shown_and_never_run(tmp_path):
 
 
 def test_names_in_figures_are_literal():
-    picture = pictures.comparison_picture(["$a_b$", "x" * 80], [1.0, 2.0], ["agrees"] * 2, 3.0, title="$t$")
+    picture = pictures.comparison_picture([("$a_b$", 1.0, "agrees"), ("x" * 80, 2.0, "agrees")], 3.0, title="$t$")
     shown = figures.svg_file(figure_of(picture), "d")
     assert "$t$" in shown
     assert "$a_b$" in shown

@@ -20,7 +20,6 @@ from ident.robot.robot import UNITS
 from ident.spatial.inertia import INERTIAL
 
 _TONES: dict[str, Tone] = {"changed": "bad", "same": "good", "unclear": "unknown", "not determined": "unknown"}
-_DRAWN = {"changed": "contradicted", "same": "agrees"}
 _RULE = (
     "A parameter changed when its difference is larger than chance explains, with at most one false alarm in a hundred"
     " comparisons. The results count as independent of each other."
@@ -110,17 +109,16 @@ def _cards(change: Change) -> Iterator[Card]:
 
 
 def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change]) -> Iterator[Drawing]:
+    words = ("same", "changed", "unclear")
     for k, c in enumerate(found, start=1):
         rows = [r for r in c.rows if not np.isnan(r.standard_errors)]
         if rows:
             drawn = pictures.comparison_picture(
-                [r.name for r in rows],
-                [r.standard_errors for r in rows],
-                [_DRAWN.get(r.verdict, "not determined") for r in rows],
+                [(r.name, r.standard_errors, r.verdict if r.verdict in words else words[-1]) for r in rows],
                 c.boundary,
                 title=f"{short(c.name)}: {c.count('changed')} of {len(rows)} base parameters changed",
                 label=f"({short(c.name, 14)} − {short(named[0][0], 14)}) / standard error",
-                words=("same", "changed", "unclear"),
+                words=words,
             )
             yield pictured(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors", drawn)
 

@@ -24,7 +24,7 @@ from ident.report.figures import BLUE, GREEN, INK, MEASURED, MUTED, RED
 from ident.report.outcome_text import way_to
 from ident.report.parts import Drawing, pictured
 from ident.report.picture import Axis, Cells, Dots, Line, Mark, Note, Panel, Picture, Strip, rows, short, sparse
-from ident.report.pictures import AROUND, AT_ZERO, VERDICTS, alike_for, bars, residual_picture, signed
+from ident.report.pictures import AROUND, AT_ZERO, WORDS, alike_for, bars, residual_picture, signed
 
 _TOGETHER = 0.9  # a correlation beyond which two parameters are known little better than their sum
 _MEANS = 16  # of what a mistake explains
@@ -163,13 +163,9 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
         return
     bad = comparison.count("contradicted")
     told = f"The data contradict CAD in {bad} of {len(rows)} base parameters"
-    drawn = pictures.comparison_picture(
-        [r.name for r in rows],
-        [r.standard_errors for r in rows],
-        [r.verdict for r in rows],
-        comparison.boundary,
-        title=told if bad else f"No contradiction with CAD in {len(rows)} base parameters",
-    )
+    title = told if bad else f"No contradiction with CAD in {len(rows)} base parameters"
+    off = [(r.name, r.standard_errors, r.verdict) for r in rows]
+    drawn = pictures.comparison_picture(off, comparison.boundary, title=title)
     yield pictured("cad_standard_errors", told, drawn)
     sized = [
         (r, 100.0 * r.difference / r.scale, 100.0 * r.half_width / r.scale)
@@ -187,8 +183,7 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     ticks = tuple((t, f"{signed(t)} %" if t else "0") for t in (*(-t for t in reversed(far)), 0.0, *far))
     label = "(identified − CAD) / size of CAD ± 95 %"
     axis = Axis(label, limits=(-reach, reach), scale="symlog", edge=10.0, ticks=ticks)
-    names, verdicts = [r.name for r, *_ in sized], [r.verdict for r, *_ in sized]
-    drawn = bars(said, axis, names, verdicts, x - half, x + half, x, tuple(VERDICTS))
+    drawn = bars(said, axis, [(r.name, r.verdict) for r, *_ in sized], (x - half, x + half, x), WORDS)
     yield pictured("cad_intervals", said, drawn)
 
 

@@ -16,7 +16,10 @@ from ident.robot.robot import Joint
 
 #: Errors [%] from which on the error of predicting no torque is drawn beside them.
 NO_TORQUE_SHOWN = 40.0
-VERDICTS = {"agrees": (GREEN, "o"), "contradicted": (RED, "D"), "not determined": (MUTED, "s")}
+Words = tuple[str, str, str]
+WORDS: Words = ("agrees", "contradicted", "not determined")
+_LOOKS = (GREEN, "o"), (RED, "D"), (MUTED, "s")  # of these verdicts
+_OFF = "(identified − CAD) / standard error"
 _ROW, AROUND = 16.0, 48.0  # px: a named row, and what is above and below all of them
 _COLOURS = (BLUE, AMBER, MUTED, GREEN)  # of predictions
 #: The line at zero.
@@ -33,31 +36,23 @@ def friction_picture(title: str, unit: str, velocity_unit: str, *marks: Mark) ->
 
 
 def comparison_picture(
-    names: Sequence[str],
-    standard_errors_off: ArrayLike,
-    verdicts: Sequence[str],
-    boundary: float | None,
-    *,
-    title: str,
-    label: str = "(identified − CAD) / standard error",
-    words: tuple[str, str, str] = ("agrees", "contradicted", "not determined"),
+    off: Sequence[tuple[str, float, str]], edge: float | None, *, title: str, label: str = _OFF, words: Words = WORDS
 ) -> Picture:
     """Return (identified - CAD) / standard error of each base parameter, largest first, coloured by verdict.
 
-    boundary: where "contradicted" begins; the axis is linear up to it and logarithmic beyond. words: what the legend
-    calls the verdicts "agrees", "contradicted" and "not determined".
+    off: name, number of standard errors and verdict of each. edge: where "contradicted" begins; the axis is linear
+    up to it and logarithmic beyond. words: the verdicts that stand for "agrees", "contradicted" and "not determined".
     """
-    off = np.asarray(standard_errors_off, dtype=np.float64)
-    order = np.argsort(-np.abs(off))
-    edge = round(boundary or 3.0, 1)
-    value = np.clip(off[order], -1e6, 1e6)
+    off = sorted(off, key=lambda one: -abs(one[1]))
+    edge = round(edge or 3.0, 1)
+    value = np.clip([size for _, size, _ in off], -1e6, 1e6)
     reach = max(2.0 * edge, 1.6 * float(np.abs(value).max(initial=0.0)))
     far = [10.0**k for k in range(7) if 3.0 * edge < 10.0**k < reach] or [float(round(reach / 1.6))]
     far = [x for x in far if x > 2.0 * edge][-1::-2][::-1]  # every other one: labels must not touch
     ticks = tuple((x, signed(x)) for x in (*(-x for x in reversed(far)), -edge, 0.0, edge, *far))
     axis = Axis(label, limits=(-reach, reach), scale="symlog", edge=edge, ticks=ticks)
-    named = [names[k] for k in order], [verdicts[k] for k in order]
-    return bars(title, axis, *named, np.zeros(len(value)), value, value, words, Strip("x", -edge, edge, BAND))
+    named = [(name, verdict) for name, _, verdict in off]
+    return bars(title, axis, named, (np.zeros(len(value)), value, value), words, Strip("x", -edge, edge, BAND))
 
 
 def error_picture(
@@ -82,28 +77,20 @@ def error_picture(
 
 
 def bars(
-    title: str,
-    axis: Axis,
-    names: Sequence[str],
-    verdicts: Sequence[str],
-    start: Array,
-    stop: Array,
-    at: Array,
-    words: Sequence[str],
-    *behind: Mark,
+    title: str, axis: Axis, named: Sequence[tuple[str, str]], ends: Sequence[Array], words: Words, *behind: Mark
 ) -> Picture:
-    """Return named bars from start to stop (b,), each with a sign at `at`, in the look of its verdict.
+    """Return bars with their names and verdicts, in the look of the verdict: one of `words`.
 
-    words: what the legend calls the verdicts.
+    ends: start and stop of each (b,), and where its sign is.
     """
     marks: list[Mark] = [*behind, Strip("x", 0.0, 0.0, MUTED)]
-    for word, (verdict, (colour, sign)) in zip(words, VERDICTS.items(), strict=True):
-        own = np.array([k for k, v in enumerate(verdicts) if v == verdict], dtype=int)
-        gap = np.full(len(own), np.nan)
-        ends = np.column_stack([start[own], stop[own], gap]).ravel()
-        marks.append(Line(ends, np.repeat(own.astype(float), 3), colour, width=1.7))
-        marks.append(Dots(at[own], own.astype(float), colour, f"{word} ({len(own)})", 6.0, sign))
-    return Picture(title, (Panel(axis, rows(names), tuple(marks), AROUND + _ROW * len(names)),))
+    for word, (colour, sign) in zip(words, _LOOKS, strict=True):
+        own = np.array([k for k, (_, verdict) in enumerate(named) if verdict == word], dtype=int)
+        start, stop, at = (x[own] for x in ends)
+        reach = np.column_stack([start, stop, np.full(len(own), np.nan)]).ravel()
+        marks.append(Line(reach, np.repeat(own.astype(float), 3), colour, width=1.7))
+        marks.append(Dots(at, own.astype(float), colour, f"{word} ({len(own)})", 6.0, sign))
+    return Picture(title, (Panel(axis, rows([name for name, _ in named]), tuple(marks), AROUND + _ROW * len(named)),))
 
 
 def signed(x: float) -> str:

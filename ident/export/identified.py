@@ -52,9 +52,7 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
             raise InfeasibleError(
                 f"{link} cannot exist ({why}), so nothing was exported. Use the constrained fit.", estimate=estimate
             )
-    merged = (
-        () if robot is None else {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None}
-    )
+    merged = {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None} if robot else ()
     return deserved(estimate, keep=merged)
 
 

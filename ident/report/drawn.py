@@ -39,7 +39,6 @@ def figure_of(picture: Picture) -> Figure:
 
 
 def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    """Give one axis its scale, limits, numbers and label."""
     own, rescale = (axes.xaxis, axes.set_xscale) if which == "x" else (axes.yaxis, axes.set_yscale)
     if axis.scale == "symlog":
         rescale("symlog", linthresh=axis.edge, linscale=1.0)

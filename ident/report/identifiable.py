@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +15,7 @@ from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.drawings import correlated, identifiability
 from ident.report.parts import Block, Drawing, Map, Section
+from ident.report.symbols import Short
 from ident.spatial.inertia import INERTIAL
 
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
@@ -32,7 +33,7 @@ def identifiable_section(
     comparison: Comparison | None,
     regression: Regression | None,
     next_motion: str,
-    short: Mapping[str, str],
+    short: Short,
 ) -> Section:
     """Return the section; regression: the factors of the fit, None where they are not known.
 
@@ -86,7 +87,7 @@ def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]
     yield from (conditioning.sentence(d) for d in weak)
 
 
-def _known(estimate: Estimate, slides: frozenset[str], short: Mapping[str, str]) -> tuple[Map, text.Table]:
+def _known(estimate: Estimate, slides: frozenset[str], short: Short) -> tuple[Map, text.Table]:
     """Return the map of what is known of each link's parameters, and the same as a table, with their combinations."""
     halves, cells, rows = estimate.covariance.half_widths(0.95), [], []
     for i, (link, states) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):

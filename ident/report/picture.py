@@ -191,8 +191,5 @@ def short(text: str, longest: int = 28) -> str:
 
 def rows(names: Sequence[str]) -> Axis:
     """Return the axis of named rows, the first on top."""
-    return Axis(
-        limits=(len(names) - 0.4, -0.6),
-        ticks=tuple((float(k), short(name)) for k, name in enumerate(names)),
-        named=True,
-    )
+    ticks = tuple((float(k), short(name)) for k, name in enumerate(names))
+    return Axis(limits=(len(names) - 0.4, -0.6), ticks=ticks, named=True)

@@ -30,7 +30,7 @@ from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.simulated import simulated
 from ident.report.spectra import spectra
-from ident.report.symbols import in_short, lengths, numbered
+from ident.report.symbols import Short, in_short, lengths, numbered
 from ident.report.verdict import Judgement, questions, verdict, warnings
 from ident.robot.robot import Robot
 
@@ -142,8 +142,8 @@ def gather(
     said, chosen = text.summary_sentences(estimate, comparison, validation), drawings.selection(estimate)
     fitted = Block(items=tuple(said), drawings=tuple(chosen), table=text.figures_rows(estimate))
     predicted = *_charts(model, theta, drawn), *_judged(estimate, slides, validation)
-    warned, sizes = tuple(warnings(estimate, validation)), lengths(model.robot)
-    short = in_short(estimate.base, estimate.links, estimate.joints, sizes)
+    warned = tuple(warnings(estimate, validation))
+    short = in_short(estimate.base, estimate.links, estimate.joints, lengths(model.robot))
     return Report(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
@@ -158,7 +158,7 @@ def gather(
             Section("torque", "Does it predict torque?", predicted, "Torque"),
             *simulated(estimate, model, drawn),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
-            _base_parameters(estimate, slides, comparison, truth, sizes, short),
+            _base_parameters(estimate, model.robot, comparison, truth, short),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
             *_terms(estimate),
             identifiable_section(estimate, slides, comparison, regression, next_motion, short),
@@ -285,18 +285,14 @@ def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation |
 
 
 def _base_parameters(
-    estimate: Estimate,
-    slides: frozenset[str],
-    comparison: Comparison | None,
-    truth: TruthComparison | None,
-    sizes: Mapping[str, float],
-    short: Mapping[str, str],
+    estimate: Estimate, robot: Robot, comparison: Comparison | None, truth: TruthComparison | None, short: Short
 ) -> Section:
+    slides, numbers = robot.slides, numbered(estimate.links, estimate.joints, lengths(robot))
     compared = text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides)
     compared = replace(compared, short=short)
     note = " ".join(comparison.notes) if comparison else ""
     found = [Block(words=_COMPARED, note=note, drawings=tuple(drawings.comparisons(comparison)))]
-    found += [Block(table=t) for t in (numbered(estimate.links, estimate.joints, sizes), compared)]
+    found += [Block(table=t) for t in (numbers, compared)]
     if truth is not None:
         held = f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; the largest difference is"
         said = () if truth.largest is None else (f"{held} {truth.largest:.1f} standard errors.",)

@@ -144,14 +144,9 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
 
     q, qd, qdd = ({letter: joint_names(letter, robot.n)} for letter in ("q", "qd", "qdd"))
     width = signals_of(model) | {PER_WIDTH: (PER_WIDTH,)}
+    meaning = "M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]"
     return (
-        traced(
-            "inverse_dynamics",
-            q | qd | qdd,
-            "tau",
-            inverse_dynamics,
-            "M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]",
-        ),
+        traced("inverse_dynamics", q | qd | qdd, "tau", inverse_dynamics, meaning),
         traced("gravity", q, "g", gravity, "torque that holds the arm still at q [N m; N]"),
         traced("mass_matrix", q, "M", mass_matrix, "M(q), drive inertia included [kg m^2; kg m; kg]"),
         traced("friction", qd | width, "f", friction, "viscous and Coulomb friction at qd [N m; N]"),

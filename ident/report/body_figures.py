@@ -180,5 +180,4 @@ def in_space(
 
 
 def _rounded(x: ArrayLike, digits: int = 5) -> Any:
-    """Return numbers [m] as lists."""
     return np.round(np.asarray(x, dtype=np.float64), digits).tolist()

@@ -33,7 +33,8 @@ def pdf(report: Report) -> bytes:
     book.items(report.sentences)
     book.titled("What the residuals hint at", report.hints)
     book.titled("Please note", report.warnings)
-    book.remark(report.note)
+    if report.note:
+        book.say(report.note, 8, colour=MUTED)
     for section in report.sections:
         book.room(85 if section.blocks[0].drawings else 40)
         book.pdf.ln(5)
@@ -98,11 +99,6 @@ class Book:
             self.say(title, 10, bold=True)
             self.items(said)
 
-    def remark(self, text: str) -> None:
-        """Write a paragraph that explains what is beside it, nothing where it is empty."""
-        if text:
-            self.say(text, 8, colour=MUTED)
-
     def block(self, block: Block) -> None:
         """Write a part of a section."""
         if block.drawings or block.title:
@@ -115,7 +111,8 @@ class Book:
         self.items(block.items)
         for line in block.paste.splitlines():
             self.say(line, colour=BLUE)
-        self.remark(block.note)
+        if block.note:
+            self.say(block.note, 8, colour=MUTED)
         self.figures(block.drawings)
         if block.table is not None and block.table.rows:
             self.table(block.table)

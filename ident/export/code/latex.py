@@ -69,15 +69,9 @@ def _robot(robot: Robot, inertials: ArrayLike | None) -> list[str]:
     except ModelError:  # too large
         pass
     symbols = _symbols(robot.n, parameter_names(robot))
-    return [
-        "The sines $s_i$, cosines $c_i$ and intermediate results $v_k$ of each section are its own.",
-        *(
-            line
-            for program in programs
-            if program.name in ("mass_matrix", "coriolis_matrix", "gravity")
-            for line in _assignments(program, symbols)
-        ),
-    ]
+    written = [program for program in programs if program.name in ("mass_matrix", "coriolis_matrix", "gravity")]
+    said = "The sines $s_i$, cosines $c_i$ and intermediate results $v_k$ of each section are its own."
+    return [said, *(line for program in written for line in _assignments(program, symbols))]
 
 
 def _readable(form: ClosedForm) -> bool:

@@ -156,7 +156,7 @@ def write_rtb_matlab(item: Identified) -> Written:
     robot = item.geometry("a Robotics Toolbox script")
     table = dh_table(robot)
     head, notes = item.about(*MOTOR)
-    notes += _matlab_limits(robot, table)
+    notes = (*notes, *_matlab_limits(robot, table))
     lines = [*comment((*head, *CONVENTIONS, *notes), "%"), "clear links"]
     convention = "modified" if table.modified else "standard"
     for i, (_, geometry, dynamics, limits) in enumerate(_links(item, robot, table), 1):
@@ -176,21 +176,19 @@ def write_rtb_matlab(item: Identified) -> Written:
     return "\n".join(lines) + "\n", notes
 
 
-def _matlab_limits(robot: Robot, table: Table) -> tuple[str, ...]:
-    """Return notes on what MATLAB's toolbox finds wrong torques for."""
+def _matlab_limits(robot: Robot, table: Table) -> Iterator[str]:
+    """Yield notes on what MATLAB's toolbox finds wrong torques for."""
     kinds = [joint.kind for joint in robot.joints]
-    notes = []
     if any(kind == "prismatic" and row.d for kind, row in zip(kinds, table.rows, strict=True)):
-        notes.append("A prismatic joint has an offset, which the toolbox's rne_dh.m and rne_mdh.m leave out.")
+        yield "A prismatic joint has an offset, which the toolbox's rne_dh.m and rne_mdh.m leave out."
     if not table.modified and abs(table.base.rotation[2, 2] - 1) > 1e-12:
         weight = numbers(-table.base.rotation.T @ robot.gravity)
-        notes.append(
+        yield (
             "The base is tilted, where the toolbox's rne_dh.m is wrong: for torques set robot.base to eye(4) and "
             f"robot.gravity to [{weight}]."
         )
     if kinds[0] == "prismatic":
-        notes.append("The first joint is prismatic, where the toolbox's compiled rne is wrong.")
-    return tuple(notes)
+        yield "The first joint is prismatic, where the toolbox's compiled rne is wrong."
 
 
 def _links(

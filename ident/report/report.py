@@ -300,29 +300,25 @@ def _base_parameters(
     return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")
 
 
-def cards(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> list[Card]:
-    """Return the numbers of the first screen."""
-    found = []
+def cards(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> Iterator[Card]:
+    """Yield the numbers of the first screen."""
     if validation is not None:
         own = validation.total(validation.names[0])
         called = text.cad_called(comparison)
         rest = [(called if n == "CAD" else n, validation.total(n)) for n in validation.names[1:] if n != ZERO]
         note = ", ".join(f"{n} alone: {text.percent(t.relative_total)}" for n, t in rest if t)
         value = text.percent(own.relative_total if own else None)
-        found.append(Card(f"torque error, {validation.unseen}{text.band(validation)}", value, note))
-    found.append(
-        Card("torque error, fitted logs", text.percent(estimate.relative_total), "norm of error / norm of torque")
-    )
+        yield Card(f"torque error, {validation.unseen}{text.band(validation)}", value, note)
+    yield Card("torque error, fitted logs", text.percent(estimate.relative_total), "norm of error / norm of torque")
     feasible = {True: ("yes", "checked exactly"), False: ("NO", "do not use"), None: ("n/a", "combinations only")}
     value, note = feasible[estimate.feasible]
     tone: text.Tone = "good" if estimate.feasible else "bad" if estimate.feasible is False else "unknown"
-    found.append(Card("every link can exist", value, note, tone))
+    yield Card("every link can exist", value, note, tone)
     if comparison is not None:
         bad, good = comparison.count("contradicted"), comparison.count("agrees")
-        found.append(Card("CAD contradicted", str(bad), "base parameters", "bad" if bad else ""))
+        yield Card("CAD contradicted", str(bad), "base parameters", "bad" if bad else "")
         left = comparison.count("not determined"), comparison.count("not comparable")
-        found.append(Card("CAD confirmed", str(good), f"{left[0]} not determined, {left[1]} without CAD value", "good"))
-    return found
+        yield Card("CAD confirmed", str(good), f"{left[0]} not determined, {left[1]} without CAD value", "good")
 
 
 # ---- sentences -----------------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from ident.export import parameters
 from ident.export import robotics_toolbox as rtb
 from ident.export.code import c, python
 from ident.export.code.matlab import function_name, write_matlab_function
+from ident.export.existing import with_paths
 from ident.export.identified import MOTOR, SPRING, Exported, Identified, Source, Written, identified
 from ident.export.mjcf import write_mjcf
-from ident.export.paths import with_paths
 from ident.export.payload import Payload, payload_call
 from ident.export.sdf import write_sdf
 from ident.export.text import Script

@@ -11,8 +11,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError
+from ident.export.existing import commented, own_bodies
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, SPRING, Identified, Source, Written
-from ident.export.matching import commented, own_bodies
 from ident.export.text import beside_world, filled, links, number, numbers, placed, xml_comment
 from ident.robot.mjcf import Mjcf
 from ident.robot.robot import GRAVITY, Joint, Robot

@@ -18,8 +18,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
+from ident.export.existing import commented, own_bodies
 from ident.export.identified import DAMPING, FRICTION, SPRING, Identified, Source, Written
-from ident.export.matching import commented, own_bodies
 from ident.export.text import beside_world, filled, links, number, numbers, placed, xml_comment
 from ident.robot.mjcf import FoundBody, FoundJoint
 from ident.robot.robot import Joint, Robot

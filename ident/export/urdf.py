@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from ident.estimate.estimate import Estimate, require_same
+from ident.export.existing import commented
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
-from ident.export.matching import commented
 from ident.export.text import filled, placed_links, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf import parse_document, parse_urdf, to_robot

@@ -104,15 +104,14 @@ class Table:
         """Return m, c and the tensor (10,) of numbers in the table's units and sign, at its point, in SI."""
         return tuple(f * x for f, x in zip(self.convention.scales, numbers, strict=True))
 
+    def _alike(self, column: int) -> list[Printed]:
+        """Return the numbers without an exponent of the quantity in a column."""
+        alike = [k for k, quantity in enumerate(_QUANTITY) if quantity == _QUANTITY[column]]
+        return [n for row in self.rows for n in (row.numbers[k] for k in alike) if not n.scientific]
+
     def finest(self, column: int) -> int:
         """Return the power of ten of the last digit of the quantity in a column, where it is printed finest."""
-        found = [
-            number.last_digit
-            for row in self.rows
-            for quantity, number in zip(_QUANTITY, row.numbers, strict=True)
-            if quantity == _QUANTITY[column] and not number.scientific
-        ]
-        return min(found, default=0)
+        return min((n.last_digit for n in self._alike(column)), default=0)
 
     def rounding(self) -> tuple[Exact, ...]:
         """Return half a unit of the last printed digit of each number, in the table's units.
@@ -122,17 +121,12 @@ class Table:
         ("54321.100", "0.123"), or to as many digits ("54321.1", "0.123457"), whichever is coarser.
         """
         finest = [self.finest(k) for k in range(10)]
-        most = [self._digits(k) for k in range(10)]
+        digits = [[n.first_digit - n.last_digit + 1 for n in self._alike(k) if n.value] for k in range(10)]
+        most = [max(found, default=1) for found in digits]
         return tuple(
             tuple(Fraction(10) ** _last(*of) / 2 for of in zip(row.numbers, finest, most, strict=True))
             for row in self.rows
         )
-
-    def _digits(self, column: int) -> int:
-        """Return how many digits plain numbers of the quantity in a column have at most, zeros in front aside."""
-        alike = [k for k, quantity in enumerate(_QUANTITY) if quantity == _QUANTITY[column]]
-        plain = [n for row in self.rows for n in (row.numbers[k] for k in alike) if n.value and not n.scientific]
-        return max((n.first_digit - n.last_digit + 1 for n in plain), default=1)
 
 
 def _last(number: Printed, finest: int, most: int) -> int:

@@ -310,27 +310,16 @@ def examine_table(cad: Cad) -> tuple[Finding, ...]:
             read = cad_of(replace(cad.table, convention=convention), cad.source)
             impossible[at, sign] = [v.link for v in check_cad(read) if v.status == "impossible"]
     left = [key for key, links in impossible.items() if not links]
-    return (
-        _finding("point", 0, declared.tensor_at, _AT, left, impossible, len(cad.links)),
-        _finding("products", 1, declared.products, SAID, left, impossible, len(cad.links)),
-    )
 
+    def finding(about: str, k: int, given: str, said: Mapping[str, str]) -> Finding:
+        worst = {word: min(len(links) for key, links in impossible.items() if key[k] == word) for word in said}
+        counts = "; ".join(f"{said[word]}: {n} of {len(cad.links)} links impossible" for word, n in worst.items())
+        words = {key[k] for key in left}
+        if len(words) != 1:
+            return Finding(about, "undecided", UNDECIDED.replace("report", "table"), f"{counts}; declared is {given}")
+        (word,) = words
+        if word == given:
+            return Finding(about, "decided", said[word], f"{counts}; it is declared so")
+        return Finding(about, "problem", f"{said[word]}, not {said[given]} as declared", counts)
 
-def _finding(
-    about: str,
-    k: int,
-    declared: str,
-    said: Mapping[str, str],
-    left: list[tuple[str, str]],
-    impossible: dict[tuple[str, str], list[str]],
-    count: int,
-) -> Finding:
-    worst = {word: min(len(links) for key, links in impossible.items() if key[k] == word) for word in said}
-    counts = "; ".join(f"{said[word]}: {n} of {count} links impossible" for word, n in worst.items())
-    words = {key[k] for key in left}
-    if len(words) != 1:
-        return Finding(about, "undecided", UNDECIDED.replace("report", "table"), f"{counts}; declared is {declared}")
-    (word,) = words
-    if word == declared:
-        return Finding(about, "decided", said[word], f"{counts}; it is declared so")
-    return Finding(about, "problem", f"{said[word]}, not {said[declared]} as declared", counts)
+    return finding("point", 0, declared.tensor_at, _AT), finding("products", 1, declared.products, SAID)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -172,9 +173,8 @@ class Cad:
         object.__setattr__(self, "joint_values", dict(self.joint_values))
         for i, link in enumerate(links):
             if link in links[:i]:
-                raise CadError(
-                    f"link '{link}' is given twice", file=self.source or None, line=self.line(i), fix="Keep one of them"
-                )
+                error = partial(CadError, file=self.source or None, line=self.line(i))
+                raise error(f"link '{link}' is given twice", fix="Keep one of them")
 
     @property
     def convention(self) -> Convention:
@@ -198,9 +198,8 @@ class Cad:
             require_known([link], known, CadError, "the robot has no link", file=file, line=self.line(i), fix=fix)
         missing = [link for link in needed if link not in self.links]
         if missing:
-            raise CadError(
-                f"no row for {_listed(missing)}", file=file, fix="Give every moving link of the robot one row"
-            )
+            wanted = "Give every moving link of the robot one row"
+            raise CadError(f"no row for {_listed(missing)}", file=file, fix=wanted)
 
     def for_robot(self, robot: Robot) -> Array:
         """Return the inertials (n, 10) of the robot's moving links in its own order.

@@ -27,7 +27,7 @@ FORMAT = JsonFormat(
     again="Design the trajectory again",
     given="Give a file written by `ident excite`",
 )
-_BASES: dict[str, type[Fourier | FourierAndPolynomial | PeriodicSpline]] = {
+_BASES: dict[str, type[Fourier | PeriodicSpline]] = {
     "fourier": Fourier,
     "fourier_and_polynomial": FourierAndPolynomial,
     "periodic_spline": PeriodicSpline,

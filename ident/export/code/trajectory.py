@@ -51,10 +51,10 @@ def _basis(basis: Basis) -> dict[str, object]:
     """Return what the template knows of a basis."""
     none = dict.fromkeys(("fourier", "polynomial", "spline"))
     match basis:
+        case FourierAndPolynomial():
+            return none | {"fourier": Fourier(basis.base, basis.harmonics), "polynomial": basis}
         case Fourier():
             return none | {"fourier": basis}
-        case FourierAndPolynomial():
-            return none | {"fourier": basis.fourier, "polynomial": basis}
         case PeriodicSpline():
             return none | {"spline": basis, "pieces": pieces_of_b_spline(basis.degree)}
         case other:

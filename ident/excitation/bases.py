@@ -115,8 +115,7 @@ class Fourier:
         """Return a bound (n,) on the derivative's magnitude: sum_l (w l)^(order - 1) hypot(a_l, b_l), plus |c|."""
         frequency = self.base * np.arange(1, self.harmonics + 1)
         amplitude = np.hypot(coefficients[:, 1::2], coefficients[:, 2::2]) @ frequency ** (order - 1)
-        bound: Array = amplitude + np.abs(coefficients[:, 0]) if order == 0 else amplitude
-        return bound
+        return np.asarray(amplitude + np.abs(coefficients[:, 0]) if order == 0 else amplitude)
 
     def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
         """Return the least and greatest value (n,) of the derivative of that order over the whole duration."""
@@ -387,5 +386,4 @@ def count(value: int, name: str, least: int, most: int | None = None) -> int:
 
 def _unit(rows: Array) -> Array:
     """Return rows of length one, so that velocities and accelerations count alike."""
-    unit: Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))

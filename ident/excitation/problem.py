@@ -114,6 +114,11 @@ class Problem:
         """Return the information's factor R (b, b)."""
         return self.information.factor(self.states(z), self.share)
 
+    def guarantees(self, z: Array) -> list[tuple[Guarantee, ...]]:
+        """Return what is proven of each constraint."""
+        trajectory = self.trajectory(z)
+        return [constraint.guarantees(trajectory) for constraint in self.constraints]
+
     def barrier(self, z: Array, tight: tuple[float, ...]) -> float:
         """Return the barrier alone: infinite where a margin is not above its `tight`."""
         return sum(_barrier(m - t) for m, t in zip(self.margins(z), tight, strict=True))
@@ -198,9 +203,8 @@ def design_problem(
         raise ExcitationError("a power limit needs parameters to compute torques from", fix="Give CAD values")
     if scene is not None:
         if not scene.pairs(robot):
-            raise ExcitationError(
-                "the scene holds nothing that could touch", fix="Give it capsules and a plane, or leave the scene out"
-            )
+            fix = "Give it capsules and a plane, or leave the scene out"
+            raise ExcitationError("the scene holds nothing that could touch", fix=fix)
         constraints.append(ClearanceLimits(scene, robot))
     if start is None:
         particular, free = np.zeros((robot.n, basis.size)), resting(basis)
@@ -211,10 +215,8 @@ def design_problem(
         ends.append(ends[0] if end is None else _require_posture(limits, scene, model, end, "end"))
         particular, free = through(basis, *ends)
     if free.shape[1] == 0:
-        raise ExcitationError(
-            f"a basis of {basis.size} functions has no motion that starts and ends at rest",
-            fix="Use more harmonics or intervals",
-        )
+        problem = f"a basis of {basis.size} functions has no motion that starts and ends at rest"
+        raise ExcitationError(problem, fix="Use more harmonics or intervals")
     return Problem(source, criterion, basis, particular, free, tuple(constraints), rate_hz, periods)
 
 

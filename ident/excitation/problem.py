@@ -22,6 +22,7 @@ from ident.errors import ExcitationError
 from ident.excitation.bases import Basis, resting, through
 from ident.excitation.information import Criterion, Information, d_optimal, information
 from ident.excitation.limits import (
+    ORDERS,
     ClearanceLimits,
     Guarantee,
     KinematicLimits,
@@ -229,11 +230,9 @@ def _require_posture(
         if not limits.lower[j] < q[j] < limits.upper[j]:
             unit = "rad" if limits.kinds[j] == "revolute" else "m"
             hint = "; the command line takes degrees as '0 30 deg'" if unit == "rad" else ""
-            raise ExcitationError(
-                f"joint '{joint}' of the {which} posture is at {q[j]:g} {unit}, outside of its range less the margin, "
-                f"{limits.lower[j]:g} to {limits.upper[j]:g} {unit}",
-                fix=f"Choose a posture inside{hint}",
-            )
+            span = f"outside of its range less the margin, {limits.lower[j]:g} to {limits.upper[j]:g} {unit}"
+            problem = f"joint '{joint}' of the {which} posture is at {q[j]:g} {unit}, {span}"
+            raise ExcitationError(problem, fix=f"Choose a posture inside{hint}")
     touching = [] if scene is None else collisions(scene, model.robot, q)
     if touching:
         more = f" (and {len(touching) - 1} more)" if len(touching) > 1 else ""
@@ -247,13 +246,13 @@ def _slow_enough(limits: KinematicLimits, basis: Basis) -> None:
     for j, joint in enumerate(limits.joints):
         swings = [limits.rates[o, j] / frequency ** (o + 1) for o in range(3)]
         if min(swings) < min(_LEAST_SWING, 0.05 * (limits.upper[j] - limits.lower[j])):
-            what = ("velocity", "acceleration", "jerk")[int(np.argmin(swings))]
-            unit = "rad" if limits.kinds[j] == "revolute" else "m"
-            raise ExcitationError(
-                f"joint '{joint}' can swing by {min(swings):.2g} {unit} only, because of its {what} limit, "
-                f"at the base frequency {frequency:.3g} rad/s",
-                fix=f"Lower the base frequency: make the motion longer than {basis.duration:.3g} s",
+            because = f"because of its {ORDERS[1 + int(np.argmin(swings))]} limit"
+            swing = f"{min(swings):.2g} {'rad' if limits.kinds[j] == 'revolute' else 'm'}"
+            problem = (
+                f"joint '{joint}' can swing by {swing} only, {because}, at the base frequency {frequency:.3g} rad/s"
             )
+            fix = f"Lower the base frequency: make the motion longer than {basis.duration:.3g} s"
+            raise ExcitationError(problem, fix=fix)
 
 
 def _small_enough(basis: Basis) -> None:

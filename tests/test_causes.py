@@ -28,6 +28,7 @@ from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
 from ident.logs.motion import split
 from ident.model import Balancer, Coulomb, Model, Offset, Viscous, torque
+from ident.model.coupled_drive import coupled_drive
 from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
 from ident.report import doctor_text
 from ident.report.doctor_text import lines_in
@@ -115,6 +116,24 @@ def test_a_planted_mistake_is_named_first(name: str) -> None:
     assert trace.joint in [arm().joint_names[j] for j in fell or range(3)]
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_torques_of_drives_that_move_with_two_joints_are_told_with_the_lines_to_paste(sign: float) -> None:
+    rng, mixed = np.random.default_rng(4), np.eye(3)
+    mixed[2, 1] = sign
+    _, m = log(rng, arm())
+    whole = Model(arm(), (Viscous(), Coulomb(), *coupled_drive("m3", tuple(mixed[2]))))
+    theta = np.concatenate([np.ravel(links_of(rng, 3)), [0.8, 0.8, 0.0, 1.5, 1.5, 0.0, 0.0, 0.8, 1.5]])
+    tau = torque(whole, theta, m.q, m.qd, m.qdd) @ np.linalg.inv(mixed)
+    tau += 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    model = Model(arm(), (Viscous(), Coulomb(), Offset()))
+    first = found(model, arm(), replace(m, tau=tau)).causes[0]
+    assert (first.mistake.kind, first.where, first.ordinary) == ("coupling", "joint3", False)
+    assert first.what.startswith("its torque, not its position, is that of a drive that also moves with joint2")
+    assert first.mend.endswith('`side = "motor"` for torque in dataset.toml')
+    transmission = tomllib.loads(lines_in(first.mend))["transmission"]
+    assert transmission["coupling"] == [{"motor": "motor3", "joint": "joint2", "ratio": sign}]
+
+
 @pytest.mark.parametrize(("x", "share"), [(np.arange(400.0), 1.0), (np.arange(400.0) * 7919 % 400, 0.0)])
 def test_what_explains_a_residual_holds_its_squares(x: np.ndarray, share: float) -> None:
     assert abs(explained(x, np.sin(np.arange(400.0) / 60)) - share) < 0.1
@@ -193,7 +212,7 @@ def test_all_that_is_proposed_as_toml_can_be_pasted(form: str) -> None:
     described = Described(form, "r", form == "dh")
     two = from_dh("two", [DHJoint(d=0.4, alpha=RIGHT), DHJoint(a=0.35)])
     known = mistakes(two, described=described)
-    mends = [*(m.mend.format("5", factor="1.2") for m in known), MEND + ROBUST, SMOOTH, described.turned("x")]
+    mends = [*(m.words(0.1)[1] for m in known), MEND + ROBUST, SMOOTH, described.turned("x")]
     for mend in mends:
         tomllib.loads(lines_in(mend))
         for line in re.findall(r"`([^`]* = [^`]*)`", mend):
@@ -257,6 +276,15 @@ def test_friction_that_is_larger_in_one_of_the_recordings_is_no_other_gain(parts
     assert first.what.startswith("its friction is")
     assert (first.where, first.ordinary) == ("joint3", True)
     assert first.value == pytest.approx(np.log(1.25), rel=0.2)
+
+
+def test_time_that_velocities_bear_out_is_not_accused() -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    slow = PLANTED["rate"][1](motion)
+    kinds = [
+        [c.mistake.kind for c in examined(model, [slow], neutral_prior(arm()), timed=x).causes] for x in (False, True)
+    ]
+    assert ["clock" in each for each in kinds] == [True, False]
 
 
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
@@ -453,6 +481,15 @@ def test_a_small_tilt_is_told_where_it_is_most_of_a_vertical_joints_torque(frict
     assert first.mistake.kind == "tilt"  # not a joint without gravity
     assert abs(first.value) == pytest.approx(0.95 * DEGREE, rel=0.1)
     assert first.ordinary != told
+
+
+@pytest.mark.parametrize("tilt", [15.0, 30.0])
+def test_a_base_that_stands_on_a_slope_is_named_with_its_angle(tilt: float) -> None:
+    tilted = arm().with_gravity(axis_angle([0.6, -0.8, 0], tilt * DEGREE) @ arm().gravity)
+    model, m = log(np.random.default_rng(3), tilted)
+    first = found(model, arm(), m).causes[0]
+    assert (first.mistake.kind, first.asserted, first.ordinary) == ("tilt", True, False)
+    assert abs(first.value) == pytest.approx(tilt * DEGREE, rel=0.1)
 
 
 LACKING = {

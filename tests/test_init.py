@@ -6,12 +6,15 @@ import re
 import shutil
 import sys
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from bags import KINDS, write_bag
 from oracles import mjcf
+from test_causes import arm as elbow
+from test_causes import links_of
 
 import ident
 from ident import pipelines
@@ -19,18 +22,19 @@ from ident.cad import Cad, Convention, write_cad
 from ident.cli.experiments import _asked as at_a_terminal
 from ident.cli.main import main
 from ident.compare.columns import evidence
-from ident.errors import IdentError, InputError, LogError
+from ident.errors import CadError, IdentError, InputError, LogError
 from ident.logs.check import check_log
 from ident.logs.left_out import lost
 from ident.logs.log import span
 from ident.logs.raw import read_raw
 from ident.logs.recognised import clocks, families, named, related
 from ident.logs.stream import iter_logs
-from ident.model import torque
+from ident.model import Model, Viscous, torque
 from ident.pipelines.questions import Asked, Question
 from ident.report.doctor_text import lines_in
 from ident.report.verdict import verdict
 from ident.robot.urdf import read_urdf
+from ident.spatial.inertia import axis_angle
 
 LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.02 0.05"/><mass value="{mass}"/>
 <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial></link>"""
@@ -158,6 +162,37 @@ def test_a_velocity_is_known_by_its_integral_and_by_when_it_comes():
     assert related(t, q, np.roll(v, 12)).late == 12
     assert abs(related(t, q, np.sin(9 * t)).alike) < 0.5
     assert related(t, q, np.zeros(len(t))) is None
+
+
+def test_the_doctor_examines_a_robot_file_with_a_link_without_bodies(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    signals = columns("q{}", q) | columns("qd{}", qd) | columns("tau{}", tau)
+    pd.DataFrame({"t": t, **signals}).to_csv("log.csv", index=False)
+    text = (here / "arm.urdf").read_text()
+    bare = re.sub(r'(<link name="b">)<inertial>.*?</inertial>', r"\1", text, flags=re.S)
+    assert bare != text
+    (here / "arm.urdf").write_text(bare)
+    pipelines.init("arm.urdf", ["log.csv"])
+    found = pipelines.doctor("experiment.toml").examination
+    assert found.table is None
+    assert not [c for c in found.causes if not c.ordinary]
+    with pytest.raises(CadError, match="gives no inertials of b to examine"):
+        pipelines.cad_doctor("experiment.toml")
+
+
+@pytest.mark.parametrize(("sign", "viscous"), [(1.0, 0.1), (1.0, 3.0), (-1.0, 3.0)])
+def test_gravity_of_a_tilted_base_is_not_taken_for_friction_that_drives(sign, viscous):
+    robot = replace(elbow(), inertials=np.array(links_of(np.random.default_rng(2), 3)))
+    speeds, phases, amplitudes = np.array([1.0, 1.0, 2.3]), np.array([0.0, -1.57, 0.0]), np.array([0.5, 0.5, 0.3])
+    at = np.outer(np.arange(4000) / 100.0, speeds) + phases  # the arm is stretched where its first joint turns fast
+    q, qd, qdd = np.sin(at) + np.array([0.0, 1.2, 0.0]), np.cos(at) * speeds, -np.sin(at) * speeds**2
+    tilted = Model(robot.with_gravity(axis_angle([1, 0, 0], 0.25) @ robot.gravity), (Viscous(),))
+    theta = np.append(robot.inertials, 3 * [viscous])
+    tau = torque(tilted, theta, amplitudes * q, amplitudes * qd, amplitudes * qdd)
+    found = np.diag(evidence(robot, robot.inertials, np.arange(4000) / 100.0, amplitudes * q, sign * tau).sign)
+    assert not np.any(found == -sign)
+    assert found[2] == sign or viscous < 1.0
 
 
 def test_torques_are_known_by_what_bodies_and_friction_predict(here):

@@ -68,6 +68,18 @@ def test_real_robots_have_pinocchios_frames_and_inertias(file):
     check_against_pinocchio(model, robot, np.random.default_rng(1))
 
 
+def test_a_link_that_weighs_only_what_is_fixed_to_it_is_said():
+    own = '<inertial><mass value="0.25"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    text = (
+        f'<robot name="r"><link name="a"/><link name="b"/><link name="cam">{own}</link>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+        '<joint name="weld" type="fixed"><parent link="b"/><child link="cam"/></joint></robot>'
+    )
+    said = "link 'b' has no inertial of its own, and weighs what is fixed to it: 0.25 kg"
+    assert said in parse_urdf(text.encode()).notes
+    assert said not in parse_urdf(text.replace('<link name="b"/>', f'<link name="b">{own}</link>').encode()).notes
+
+
 def test_order_is_depth_first_as_the_document_lists_the_joints():
     def joint(name, parent, child, kind="continuous"):
         return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/></joint>'

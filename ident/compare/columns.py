@@ -54,6 +54,8 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
     q, qd, qdd, smooth, noise = _states(t, q, columns)
     gravity = inverse_dynamics(robot, guess, q, 0 * q, 0 * q)
     inertia = inverse_dynamics(robot, guess, q, qd, qdd) - gravity
+    across = np.delete(np.eye(3), int(np.argmax(np.abs(robot.gravity))), axis=0)
+    tilted = np.array([inverse_dynamics(robot.with_gravity(x), guess, q, 0 * q, 0 * q) for x in across])
     size = np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0)
     size = np.where(size > 1e-20 * np.sum(smooth**2, axis=0), size, np.inf)
     explained, ratio, sign = (np.full((robot.n, columns.shape[1]), x) for x in (0.0, np.nan, 0.0))
@@ -65,6 +67,8 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
         explained[j] = 1.0 - left / size
         slopes = _slopes(whole, smooth)
         ratio[j] = np.where(_tells(left, without, size), slopes[0], np.nan)
+        whole = np.column_stack([whole, *tilted[..., j]])  # a base that is tilted makes no friction
+        left, slopes = _left(whole, smooth), _slopes(whole, smooth)
         power = qd[:, j] @ whole[:, 2:4] @ slopes[2:4]
         sign[j] = np.where(_tells(left, _left(np.delete(whole, (2, 3), axis=1), smooth), size), np.sign(power), 0.0)
     loud = np.std(gravity + inertia, axis=0)[:, None]

@@ -26,6 +26,7 @@ from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
 from ident.experiment import Experiment, read_experiment
+from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.manifest import RAW, kind_of
 from ident.logs.motion import Motion
 from ident.pipelines.checked_cad import words_of
@@ -89,6 +90,8 @@ def file_of_cad(loaded: Loaded) -> Table | None:
 
 def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
     """Return the CAD table to examine, None where it lacks numbers. Raises what `table_of` raises."""
+    if not isinstance(experiment.cad, Path) and _without_numbers(robot):
+        return None
     cad, source = table_of(experiment, robot)
     if not np.isfinite(cad.for_robot(robot)).all():
         return None
@@ -117,9 +120,18 @@ def table_of(experiment: Experiment, robot: Robot, wishes: CadWishes = _STATED) 
     given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
     if given is not None:
         return read_source(given, robot, *words_of(wishes.frames, wishes.products)), given
-    if robot.inertials is None:
-        raise CadError("gives no inertials to examine", file=experiment.robot, fix="Add --cad with a CAD table")
+    lacking = _without_numbers(robot)
+    if lacking or robot.inertials is None:
+        problem = f"gives no inertials of {', '.join(lacking)} to examine"
+        raise CadError(problem, file=experiment.robot, fix="Add --cad with a CAD table")
     return Cad(robot.links, robot.inertials, experiment.robot.name), None
+
+
+def _without_numbers(robot: Robot) -> list[str]:
+    """Return the links whose description lacks inertials."""
+    if robot.inertials is None:
+        return list(robot.links)
+    return [link for link, own in zip(robot.links, robot.inertials, strict=True) if np.isnan(own).any()]
 
 
 def settled_in(source: Path | None) -> tuple[tuple[str, str], ...]:
@@ -142,13 +154,15 @@ def examination(
     """
     fit, judged = processing_of(loaded)
     names = loaded.experiment.fit + (loaded.experiment.validate if kept else ())
-    given = motions or first_parts(loaded, names, replace(fit, position_hz=judged.position_hz) if kept else fit)
+    processing, tempos = replace(fit, position_hz=judged.position_hz) if kept else fit, list[float]()
+    given = motions or first_parts(loaded, names, processing, lambda log: tempos.append((tempo(log) or (0.0, 0))[0]))
     parts = [m for m in given if m.keep.any()]
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
     robot = described_by(loaded.experiment.robot)
-    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot)
+    timed = bool(tempos) and max(abs(x - 1.0) for x in tempos) < CLOCK_OFF
+    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot, timed=timed)
     return beside_loss(found) if loaded.experiment.loss == "huber" else found
 
 

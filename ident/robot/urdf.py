@@ -145,6 +145,11 @@ def to_robot(
             *rounding_told(rounded),
             *(note for joint in urdf.joints.values() for note in joint.notes),
             *_unlimited_told([j for j in joints if _limited(urdf.joints[j.name])]),
+            *(
+                f"link '{link}' has no inertial of its own, and weighs what is fixed to it: {own[0]:.3g} kg"
+                for link, own in zip(links, inertials, strict=True)
+                if urdf.links[link].inertial is None and np.isfinite(own).all()
+            ),
         ),
     )
 

@@ -27,8 +27,6 @@ PRIOR = {
 }  # fmt: skip
 #: Those that are mended in the robot file where nothing else is said; the others in what the log is said to be.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "coupling"}
-#: Spreads beyond which no value is looked for.
-FARTHEST = 5.0
 #: Gravity that is nearer to an axis of the base than this is along it, or the base is tilted.
 _ALONG = cos(radians(20))
 #: What may look like a torque that is too small.
@@ -53,18 +51,20 @@ LATE, BLURRED = "torques come", "torques are blurred"
 class Size:
     """What values a mistake has: usually about `usual`; up to `ordinary` they are no mistake, but what any robot has.
 
-    unit: what a value is told in; None: it is the logarithm of a factor, told in percent. least: no smaller one shows.
+    unit: what a value is told in; None: it is the logarithm of a factor, told in percent. least: no smaller one shows;
+    far: spreads beyond which no value is looked for.
     """
 
     usual: float
     ordinary: float
     unit: float | None = None
     least: float = 0.0
+    far: float = 5.0
 
     @property
     def most(self) -> float:
         """The largest value that is looked for."""
-        return FARTHEST * self.usual
+        return self.far * self.usual
 
     def said(self, text: str, value: float) -> str:
         """Return a text with a value in the place of `{}`, and the factor that it is in that of `{factor}`."""
@@ -226,9 +226,22 @@ def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
         for sign, word in ((1.0, "plus"), (-1.0, "minus")):
             mixed = np.eye(n)
             mixed[a + 1, a] = sign
-            what = f"its drive also moves with {names[a]}: coupled {word} one to one"
-            mend = described.keys(f"declare the coupling in [transmission], entry {sign:+.0f}")
-            yield Mistake("coupling", names[a + 1], what, mend, undone.joints(mixed))
+            coupled = f"also moves with {names[a]}: coupled {word} one to one"
+            mend = described.keys(below("transmission", *_transmission(mixed, names)))
+            for what, change, whose in (
+                (f"its drive {coupled}", undone.joints(mixed), "position and torque"),
+                (f"its torque, not its position, is that of a drive that {coupled}", undone.motors(mixed), "torque"),
+            ):
+                both = f'{mend}, and `side = "motor"` for {whose} in dataset.toml'
+                yield Mistake("coupling", names[a + 1], what, both, change)
+
+
+def _transmission(mixed: Array, joints: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of a robot file for drives whose speeds are `mixed` (n, n) of those of the joints."""
+    motors = [f"motor{j + 1}" for j in range(len(mixed))]
+    ((a, b),) = np.argwhere(mixed - np.eye(len(mixed)))
+    coupling = f'coupling = [{{ motor = "{motors[a]}", joint = "{joints[b]}", ratio = {mixed[a, b]:.0f} }}]'
+    return f"motors = {motors}".replace("'", '"'), f"ratios = {[1] * len(mixed)}", coupling
 
 
 def _columns(robot: Robot) -> Iterator[Mistake]:

@@ -15,6 +15,8 @@ from ident.compare.causes.weighing import Weigher
 
 _DEGREE = np.pi / 180
 _STEP = 1e-4 * _DEGREE
+#: Spreads up to which a tilt is looked for, 50 degrees: what is mounted farther off is named as another direction.
+_FARTHEST = 25.0
 #: Combinations of two axes across gravity whose slopes and curvatures give those of all.
 _TRIED = np.array([[1.0, 0.0], [0.0, 1.0], [0.5**0.5, 0.5**0.5]])
 
@@ -28,7 +30,7 @@ def tilts(weigher: Weigher, reading: Reading, described: Described) -> Iterator[
     axis = _direction(weigher, reading, across) @ across
     about = "(" + ", ".join(f"{x:.2g}" for x in axis.round(3) + 0.0) + ")"
     what = f"the base is tilted: gravity is turned by {{}} degrees about {about} of the base"
-    size = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE)
+    size = Size(2 * _DEGREE, 1 * _DEGREE, _DEGREE, far=_FARTHEST)
     mend, change = described.turned(about), undone.tilted(axis)
     yield Mistake("tilt", "robot", what, mend, change, size, changed=described.turned_in)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.causes.reading import Reading
+from ident.model.coupled_drive import coupled_drive
 from ident.model.term import Term
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose, axis_angle
@@ -67,6 +68,19 @@ def joints(mixed: Array) -> Without:
     """Return other joints q' = mixed q (n, n), with the torques that do the same work."""
     back = np.linalg.inv(mixed).T
     return lambda r, _: replace(r, positions=mixed @ r.positions, zeros=mixed @ r.zeros, torques=back @ r.torques)
+
+
+def motors(mixed: Array) -> Without:
+    """Return torques that are those of drives, whose speeds are `mixed` (n, n) of the joints', with their friction."""
+    coupled = np.flatnonzero(np.count_nonzero(mixed, axis=1) > 1).tolist()
+    more = tuple(term for j in coupled for term in coupled_drive(f"coupled drive {j + 1}", tuple(mixed[j])))
+    known = {term.motor for term in more}
+
+    def without(reading: Reading, _: float) -> Reading:
+        others = (term for term in reading.terms if getattr(term, "motor", None) not in known)
+        return replace(reading, torques=mixed.T @ reading.torques, terms=(*others, *more))
+
+    return without
 
 
 def columns(order: Array, of_positions: bool, of_torques: bool) -> Without:

@@ -27,7 +27,7 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
     """
     require_joints(trajectory.joints, robot)
     basis = trajectory.basis
-    if not isinstance(basis, Fourier | FourierAndPolynomial | PeriodicSpline):
+    if not isinstance(basis, Fourier | PeriodicSpline):
         raise ExcitationError(f"there is no C code for the basis {type(basis).__name__}")
     spline = basis if isinstance(basis, PeriodicSpline) else None
     path = Path(path)
@@ -46,7 +46,7 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
         coefficients=trajectory.coefficients,
         table=_table,
         degree=DEGREE,
-        fourier=basis.fourier if isinstance(basis, FourierAndPolynomial) else None if spline else basis,
+        fourier=None if spline else basis,
         polynomial=basis if isinstance(basis, FourierAndPolynomial) else None,
         spline=spline,
         pieces=pieces_of_b_spline(spline.degree) if spline else None,

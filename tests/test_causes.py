@@ -278,6 +278,13 @@ def test_friction_that_is_larger_in_one_of_the_recordings_is_no_other_gain(parts
     assert first.value == pytest.approx(np.log(1.25), rel=0.2)
 
 
+def test_time_that_velocities_bear_out_is_not_accused() -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    slow = PLANTED["rate"][1](motion)
+    found = (examined(model, [slow], neutral_prior(arm()), timed=timed) for timed in (False, True))
+    assert ["clock" in [c.mistake.kind for c in each.causes] for each in found] == [True, False]
+
+
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
     return {key: getattr(m, key)[start : start + 500] for key in ("t", "q", "qd", "qdd", "tau", "keep")}
 

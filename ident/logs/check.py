@@ -392,24 +392,28 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
             yield Finding("unit", (), f"{what}: is its gain or unit right?")
         if log.qd is not None:
             yield from _speed_unit(log, robot, j, log.qd[:, j])
-    if log.qd is not None:
-        yield from _by_velocities(log, log.qd)
+    yield from _by_velocities(log)
 
 
-def _by_velocities(log: Log, qd: Array) -> Iterator[Finding]:
-    """Say that time runs otherwise than the velocities qd (N, n) have it, at all moving joints alike."""
-    each = (related(log.t, log.q[:, j], qd[:, j]) for j in range(log.n))
+def tempo(log: Log) -> tuple[float, int] | None:
+    """Return by which factor time is longer than is logged by the velocities of so many joints alike; None: unknown."""
+    if log.qd is None:
+        return None
+    each = (related(log.t, log.q[:, j], log.qd[:, j]) for j in range(log.n))
     ratios = [r.ratio for r in each if r is not None and r.alike > IN_STEP]
-    if len(ratios) < 2 or np.ptp(ratios) > ALL_ALIKE:
-        return
-    factor = float(np.median(ratios))
+    return (float(np.median(ratios)), len(ratios)) if len(ratios) > 1 and np.ptp(ratios) < ALL_ALIKE else None
+
+
+def _by_velocities(log: Log) -> Iterator[Finding]:
+    """Say that time runs otherwise than the velocities have it, at all moving joints alike."""
+    factor, joints = tempo(log) or (1.0, 0)
     if CLOCK_OFF < abs(factor - 1.0) < NEARLY:
         rate = 1.0 / (factor * float(np.median(np.diff(log.t))))
         took = f"took {100 * abs(factor - 1.0):.3g} % {'more' if factor > 1.0 else 'less'} time than is logged"
         yield Finding(
             "clock",
             (),
-            f"the motion {took}, by the velocities of {len(ratios)} joints alike: if the time is wrong, write"
+            f"the motion {took}, by the velocities of {joints} joints alike: if the time is wrong, write"
             f" `time = {{ rate_hz = {rate:.4g} }}` below [signals]; if they are, leave `velocity` out",
         )
 

@@ -26,6 +26,7 @@ from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
 from ident.experiment import Experiment, read_experiment
+from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.manifest import RAW, kind_of
 from ident.logs.motion import Motion
 from ident.pipelines.checked_cad import words_of
@@ -153,13 +154,15 @@ def examination(
     """
     fit, judged = processing_of(loaded)
     names = loaded.experiment.fit + (loaded.experiment.validate if kept else ())
-    given = motions or first_parts(loaded, names, replace(fit, position_hz=judged.position_hz) if kept else fit)
+    processing, tempos = replace(fit, position_hz=judged.position_hz) if kept else fit, list[float]()
+    given = motions or first_parts(loaded, names, processing, lambda log: tempos.append((tempo(log) or (0.0, 0))[0]))
     parts = [m for m in given if m.keep.any()]
     if not parts:
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
     robot = described_by(loaded.experiment.robot)
-    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot)
+    timed = bool(tempos) and max(abs(x - 1.0) for x in tempos) < CLOCK_OFF
+    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot, timed=timed)
     return beside_loss(found) if loaded.experiment.loss == "huber" else found
 
 

@@ -320,11 +320,19 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
     )
 
 
-def first_parts(loaded: Loaded, recordings: Iterable[str], processing: Processing | None) -> Iterator[Motion]:
-    """Yield the motion of each recording, of a large one its first part; nothing is said of what is odd in them."""
+def first_parts(
+    loaded: Loaded,
+    recordings: Iterable[str],
+    processing: Processing | None,
+    heard: Callable[[Log], object] | None = None,
+) -> Iterator[Motion]:
+    """Yield the motion of each recording, of a large one its first part; nothing is said of what is odd in them.
+
+    heard: called with each log before it is processed.
+    """
     processing = processing or processing_of(loaded)[0]
     for name in recordings:
-        yield from map(_cut_anew, islice(iter_motions(loaded.manifest, name, loaded.robot, processing), 1))
+        yield from map(_cut_anew, islice(iter_motions(loaded.manifest, name, loaded.robot, processing, heard=heard), 1))
 
 
 def _cut_anew(motion: Motion) -> Motion:

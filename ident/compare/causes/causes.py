@@ -149,31 +149,34 @@ def examined(
     tell: Tell = logged,
     table: Table | None = None,
     described: Described = DH,
+    *,
+    timed: bool = False,
 ) -> Examination:
     """Return what is wrong with the robot, the logs, the model or a CAD table, if anything is.
 
     model: as it was fitted; motions: those of the fit; prior: of its links; geometries: other robots, by what was
-    mistaken in theirs; described: what the robot is described by. Mistakes are looked for one after the other, those of
-    the table when the others are mended. Each is weighed on samples here and there, the best of them on rows that are
-    thinned as the fit thins them, with links that can exist.
+    mistaken in theirs; described: what the robot is described by; timed: whether velocities bear the time out.
+    Mistakes are looked for one after the other, those of the table when the others are mended. Each is weighed on
+    samples here and there, the best of them on rows that are thinned as the fit thins them, with links that can exist.
     """
+    duration = max(float(np.ptp(m.t)) for m in motions)
+    rate_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
+    every = mistakes(model.robot, geometries, duration, rate_hz, described)
+    known = [m for m in every if not (timed and m.kind == "clock")]
     with one_thread():
-        return _examined(model, motions, prior, geometries, tell, table, described)
+        return _examined(model, motions, prior, known, tell, table, described)
 
 
 def _examined(
     model: Model,
     motions: Sequence[Motion],
     prior: Prior,
-    geometries: Mapping[str, Geometry] | None,
+    known: Sequence[Mistake],
     tell: Tell,
     table: Table | None,
     described: Described,
 ) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
-    duration = max(float(np.ptp(m.t)) for m in motions)
-    rate_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
-    known = mistakes(model.robot, geometries, duration, rate_hz, described)
     reading = Reading.plain(model.robot)
     names, noise = [m.name for m in motions], np.max([np.asarray(m.noise) for m in motions], axis=0)
     now = fine.weighed(reading, bodies=True)

@@ -52,9 +52,8 @@ def write_fleet(
         lost = text.table("Not fitted", ("robot", "why"), list(failed.items()), ["bad"] * len(failed))
         sections.append(Section("failed", "Not fitted", (Block(table=lost),), "not fitted"))
     about = text.table("Provenance", ("what", "value"), [("command", command or text.MISSING)])
-    sections.append(
-        Section("all", "All of it", (Block(table=_summary(table)), Block(table=about, opened=False)), "all")
-    )
+    every = Block(table=_summary(table)), Block(table=about, opened=False)
+    sections.append(Section("all", "All of it", every, "all"))
     cards = [
         Card("robots", str(robots), f"of {robots + len(failed)} fitted", "bad" if failed else "good"),
         Card("stand out", str(counts[0]), "from the others", "unknown" if counts[0] else "good"),

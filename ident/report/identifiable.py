@@ -56,20 +56,18 @@ def identifiable_section(
         opened=False,
     )
     shown = Block(words=f"{_ALONE} {known}.", drawings=(drawn,), map=cells, table=combined, opened=False)
-    wider = Block("What the next motion would improve", words=_unsure(estimate), paste=next_motion)
-    return Section("identifiable", "What is identifiable", (shown, weak, wider), "What is identifiable")
-
-
-def _unsure(estimate: Estimate) -> str:
-    """Return how many base parameters are known worse than to their own size, and the worst of them."""
     with np.errstate(divide="ignore", invalid="ignore"):
         wide = estimate.covariance.half_widths(0.95) / np.abs(estimate.phi)
     wide, bound = np.where(np.isfinite(wide), wide, np.inf), [held.partition(" ")[0] for held in estimate.active]
     order = [int(k) for k in np.argsort(-wide) if wide[k] > 1.0 and estimate.base.names[k] not in bound]
     worst = [estimate.base.names[k] for k in order[:_NAMED]]
     named = f", first of all {', '.join(worst)}" if worst else ""
-    told = f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters have a 95 % interval wider than their value"
-    return f"{told}{named}. This designs a motion that adds what these logs lack:"
+    told = (
+        f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters have a 95 % interval wider than their value{named}"
+    )
+    words = f"{told}. This designs a motion that adds what these logs lack:"
+    wider = Block("What the next motion would improve", words=words, paste=next_motion)
+    return Section("identifiable", "What is identifiable", (shown, weak, wider), "What is identifiable")
 
 
 def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:

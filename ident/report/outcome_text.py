@@ -41,7 +41,9 @@ def selection_sentences(found: Structure) -> list[str]:
     said = [f"Judged on {plural(found.segments, 'short segment')} left out in {plural(found.folds, 'part')}."]
     if not found.lines:
         said.append(f"No term is worth it: {percent(found.before)} of the torque is missed with the model as it is.")
-        return [*said, *given_up(found)]
+        names = [tried.candidate for tried in way_to(found)]
+        why = dict.fromkeys(tried.reason for tried in found.tried if tried.candidate in names)
+        return [*said, *([f"Taken on the way and given up: {' and '.join(names)}; {'; '.join(why)}."] if names else [])]
     return [
         *said,
         f"Missed of the torque that is left out: {percent(found.before)} before, {percent(found.after)} with the terms"
@@ -65,14 +67,6 @@ def shape_sentence(shape: FittedShape) -> str:
 def way_to(found: Structure) -> list[TriedTerm]:
     """Return the terms that were taken one after the other, also those that were given up at the end."""
     return [tried for step in found.steps for tried in step if not tried.reason]
-
-
-def given_up(found: Structure) -> list[str]:
-    """Return a sentence on terms that were taken on the way and not in the end, where that is so of all."""
-    on_the_way = [] if found.lines else [t.candidate for t in way_to(found)]
-    why = dict.fromkeys(t.reason for t in found.tried if t.candidate in on_the_way)
-    names = " and ".join(on_the_way)
-    return [f"Taken on the way and given up: {names}; {'; '.join(why)}."] if on_the_way else []
 
 
 #: SI unit -> what is shown, and how many of it are one SI unit.

@@ -15,7 +15,7 @@ from seeds import cases
 
 from ident.errors import ExcitationError
 from ident.excitation import Basis, Fourier, FourierAndPolynomial, PeriodicSpline, Trajectory, through
-from ident.excitation.bases import extremes
+from ident.excitation.bases import greatest as greatest_of
 from ident.excitation.bases import resting as at_rest_of
 
 BASES = [
@@ -204,13 +204,13 @@ def test_extremes_of_a_series_are_at_roots_of_its_derivative(harmonics: int, ord
 
 @settings(max_examples=cases(40))
 @given(st.sampled_from(BASES[:3]), st.integers(0, 3), st.integers(0, 2**31))
-def test_the_bounds_alone_miss_nothing(basis: Fourier | FourierAndPolynomial, order: int, seed: int) -> None:
+def test_the_bounds_alone_miss_nothing(basis: Fourier, order: int, seed: int) -> None:
     """From a single interval, no grid helps to find the peak."""
     rows = np.random.default_rng(seed).normal(size=(3, basis.size))
     t = np.linspace(0, basis.duration, 20_001)
     v = basis.values(t, order) @ rows.T
     assert (np.abs(v).max(axis=0) <= basis.magnitude(rows, order) * (1 + 1e-12)).all()
-    least, most = extremes(basis, rows, order, 1)
+    least, most = -greatest_of(basis, -rows, order, 1), greatest_of(basis, rows, order, 1)
     far = np.abs(basis.values(t, order + 2) @ rows.T).max(axis=0) * t[1] ** 2
     tiny = 1e-12 * basis.magnitude(rows, order)
     assert (v.max(axis=0) - tiny <= most).all()

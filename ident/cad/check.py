@@ -70,14 +70,12 @@ def check_cad(cad: Cad) -> tuple[LinkVerdict, ...]:
     """
     found = [_verdict(cad, i, exact) for i, exact in enumerate(cad.exact())]
     total = sum(v.mass for v in found)
-    return tuple(
-        replace(
-            v, doubts=(*v.doubts, f"it weighs {v.mass:.4g} kg, all others together {total - v.mass:.4g} kg: {_MASS}")
-        )
-        if len(found) > 1 and v.mass > HEAVIEST * (total - v.mass) > 0
-        else v
-        for v in found
-    )
+    for i, v in enumerate(found):
+        others = total - v.mass
+        if len(found) > 1 and v.mass > HEAVIEST * others > 0:
+            doubt = f"it weighs {v.mass:.4g} kg, all others together {others:.4g} kg: {_MASS}"
+            found[i] = replace(v, doubts=(*v.doubts, doubt))
+    return tuple(found)
 
 
 def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
@@ -85,11 +83,8 @@ def require_consistent(cad: Cad) -> tuple[LinkVerdict, ...]:
     verdicts = check_cad(cad)
     bad = [v for v in verdicts if v.status == "impossible"]
     if bad:
-        raise CadError(
-            f"{len(bad)} of {len(verdicts)} links cannot exist:\n  " + "\n  ".join(map(str, bad)),
-            file=cad.source or None,
-            fix=_advice(cad, len(bad)),
-        )
+        problem = f"{len(bad)} of {len(verdicts)} links cannot exist:\n  " + "\n  ".join(map(str, bad))
+        raise CadError(problem, file=cad.source or None, fix=_advice(cad, len(bad)))
     return verdicts
 
 
@@ -110,9 +105,10 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
     failures = []
     if a < 0:
         failures.append(f"I_c > 0 fails: the smallest principal moment is {_in_units(a, unit, 'inertia')}")
+    least, middle, largest = (f"{moment / float(unit.factors[2]):.6g}" for moment in (a, b, c))
     failures.append(
-        f"triangle inequality fails: the smaller principal moments {_plain(a, unit)} + {_plain(b, unit)} are "
-        f"{_in_units(-gap, unit, 'inertia')} less than the largest {_plain(c, unit)}"
+        f"triangle inequality fails: the smaller principal moments {least} + {middle} are "
+        f"{_in_units(-gap, unit, 'inertia')} less than the largest {largest}"
     )
     if cad.table is not None:
         explained = cad.table.within_rounding(i) is not None
@@ -159,10 +155,10 @@ def _doubts(mass: float, far: float, moments: Sequence[float]) -> tuple[str, ...
     """Return what no link of a robot has: radius of gyration, density, distance of the centre; wrong units do that."""
     radius, found = max(moments[-1] / mass, 0.0) ** 0.5, []
     if not GYRATION[0] <= radius <= GYRATION[1]:
-        limits = f"links of robots have {GYRATION[0]:g} to {GYRATION[1]:g} m"
-        found.append(
-            f"the radius of gyration is {radius:.3g} m, and {limits}: ask for the unit of the moments of inertia"
+        limits = (
+            f"links of robots have {GYRATION[0]:g} to {GYRATION[1]:g} m: ask for the unit of the moments of inertia"
         )
+        found.append(f"the radius of gyration is {radius:.3g} m, and {limits}")
     least, even = densities(mass, moments)
     both = f"{mass:.4g} kg with a radius of gyration of {radius:.3g} m"
     if radius >= GYRATION[0] and least > DENSITIES[1]:
@@ -190,16 +186,9 @@ def _advice(cad: Cad, bad: int) -> str:
     return general
 
 
-def _plain(value: float, convention: Convention) -> str:
-    return f"{value / float(convention.factors[2]):.6g}"
-
-
 def _in_units(value: float | Fraction, convention: Convention, what: Literal["mass", "inertia"]) -> str:
     """Return the value in the table's unit, and in SI where that is another one."""
-    unit, own, si = (
-        (convention.mass, convention.factors[0], "kg")
-        if what == "mass"
-        else (convention.inertia, convention.factors[2], "kg m^2")
-    )
+    mass, _, inertia = convention.factors
+    unit, own, si = (convention.mass, mass, "kg") if what == "mass" else (convention.inertia, inertia, "kg m^2")
     shown = f"{float(value) / float(own):.6g} {unit}"
     return shown if own == 1 else f"{shown} ({float(value):.6g} {si})"

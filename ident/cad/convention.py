@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 from ident.errors import CadError, nearest
@@ -50,19 +51,11 @@ def normal(unit: str) -> str:
     return " ".join(w[:-1] + "^2" if len(w) > 1 and w[-1] == "2" and w[-2] != "^" else w for w in words)
 
 
-def factor(unit: str, known: Mapping[str, Fraction], key: str, file: str | None = None) -> Fraction:
-    """Return the SI value of `unit`, one of `known`; raises CadError naming the nearest one."""
-    name = normal(unit)
-    if name not in known:
-        shown = '"kg m^2", "kg mm^2", "g mm^2", "lb in^2" and others'
-        if known is not INERTIA:
-            shown = ", ".join(f'"{u}"' for u in known)
-        raise CadError(f"unknown unit '{unit}'{nearest(name, known)}", file=file, key=key, fix=f"Write one of {shown}")
-    return known[name]
-
-
 TENSOR_AT = ("center_of_mass", "link_origin")
 PRODUCTS = ("tensor", "positive")
+
+_UNITS = {"mass": MASS, "length": LENGTH, "inertia": INERTIA}
+_WORDS = {"tensor_at": TENSOR_AT, "products": PRODUCTS}
 
 #: What to write for each key, when it is missing.
 _WANTED = {
@@ -105,11 +98,8 @@ class Convention:
     @property
     def factors(self) -> tuple[Fraction, Fraction, Fraction]:
         """SI values of the mass [kg], length [m] and inertia [kg m^2] unit, exact."""
-        return (
-            factor(self.mass, MASS, "mass"),
-            factor(self.length, LENGTH, "length"),
-            factor(self.inertia, INERTIA, "inertia"),
-        )
+        mass, length, inertia = (known[normal(getattr(self, key))] for key, known in _UNITS.items())
+        return mass, length, inertia
 
     @property
     def scales(self) -> tuple[Fraction, ...]:
@@ -119,41 +109,43 @@ class Convention:
         return (mass, *[length] * 3, inertia, product, product, inertia, product, inertia)
 
 
-def refuse_unknown(
-    keys: Iterable[str], known: Iterable[str], of: str, file: str | None, line: int | None = None, prefix: str = ""
-) -> None:
-    """Raise CadError for a key that is none of `known`, the keys `of` something, with the nearest one."""
+#: Makes the error of a place, such as a file or one of its lines.
+Error = Callable[..., CadError]
+
+
+def refuse_unknown(keys: Iterable[str], known: Iterable[str], of: str, error: Error, prefix: str = "") -> None:
+    """Raise the error for a key that is none of `known`, the keys `of` something, with the nearest one."""
     names = list(known)
     for key in keys:
         if key not in names:
             fix = f"The keys{of} are {', '.join(names)}"
-            raise CadError(f"unknown key{nearest(key, names)}", file=file, line=line, key=prefix + key, fix=fix)
+            raise error(f"unknown key{nearest(key, names)}", key=prefix + key, fix=fix)
 
 
-def check(given: Mapping[str, Any], file: str | None = None, prefix: str = "", sign: str = "") -> None:
-    """Raise CadError unless `given` declares everything, with known words.
+def check(given: Mapping[str, Any], error: Error = CadError, prefix: str = "", sign: str = "") -> None:
+    """Raise the error unless `given` declares everything, with known units and words.
 
     `prefix` begins the keys named, `sign` the line to write ("# " in a CSV file).
     """
-    refuse_unknown(given, _WANTED, " of the convention", file, prefix=prefix)
+    refuse_unknown(given, _WANTED, " of the convention", error, prefix)
     for key, wanted in _WANTED.items():
-        fix = f"Write {sign}{key} = {wanted}"
+        wrong, fix = partial(error, key=prefix + key), f"Write {sign}{key} = {wanted}"
         if key not in given:
-            raise CadError("not declared, and nothing is assumed", file=file, key=prefix + key, fix=fix)
-        if not isinstance(given[key], str):
-            raise CadError("wanted a text in quotes", file=file, key=prefix + key, fix=fix)
-    for key, known in (("mass", MASS), ("length", LENGTH), ("inertia", INERTIA)):
-        factor(given[key], known, prefix + key, file)
-    for key, words in (("tensor_at", TENSOR_AT), ("products", PRODUCTS)):
-        if given[key] not in words:
-            raise CadError(
-                f"unknown word '{given[key]}'", file=file, key=prefix + key, fix=f"Write {sign}{key} = {_WANTED[key]}"
-            )
+            raise wrong("not declared, and nothing is assumed", fix=fix)
+        value = given[key]
+        if not isinstance(value, str):
+            raise wrong("wanted a text in quotes", fix=fix)
+        if key in _WORDS and value not in _WORDS[key]:
+            raise wrong(f"unknown word '{value}'", fix=fix)
+        if key in _UNITS and normal(value) not in _UNITS[key]:
+            units = ", ".join(f'"{u}"' for u in _UNITS[key])
+            some = '"kg m^2", "kg mm^2", "g mm^2", "lb in^2" and others' if key == "inertia" else units
+            raise wrong(f"unknown unit '{value}'{nearest(normal(value), _UNITS[key])}", fix=f"Write one of {some}")
 
 
-def convention_from(given: Mapping[str, Any], file: str | None = None, prefix: str = "", sign: str = "") -> Convention:
-    """Return the convention declared by a TOML table; raises CadError naming the key and what to write."""
-    check(given, file, prefix, sign)
+def convention_from(given: Mapping[str, Any], error: Error, prefix: str = "", sign: str = "") -> Convention:
+    """Return the convention declared by a TOML table; raises the error naming the key and what to write."""
+    check(given, error, prefix, sign)
     return Convention(**given)
 
 

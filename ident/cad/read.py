@@ -25,12 +25,13 @@ import csv
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ident.cad.convention import convention_from, normal, refuse_unknown
+from ident.cad.convention import Error, convention_from, normal, refuse_unknown
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
-from ident.errors import CadError, cut, nearest
+from ident.errors import CadError, cut, require_known
 from ident.files import csv_name
 from ident.model.standard import Offset
 from ident.model.terms import plain
@@ -61,106 +62,100 @@ def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
 
 def _read_toml(data: bytes, path: Path) -> Cad:
     file, text = path.name, _text(data, path)
+    error = partial(CadError, file=file)
     given = _toml(text, file, "the file is not valid TOML", "Repair that line")
-    refuse_unknown(given, ("convention", "link", "table", "joint"), "", file)
+    refuse_unknown(given, ("convention", "link", "table", "joint"), "", error)
     for key in ("convention", "joint"):
         if not isinstance(given.get(key, {}), dict):
-            raise CadError("wanted a table", file=file, key=key, fix=f"Begin it with a line [{key}]")
+            raise error("wanted a table", key=key, fix=f"Begin it with a line [{key}]")
     if ("table" in given) == ("link" in given):
         what = "both [[link]] and 'table' are given" if "table" in given else "there is no link"
-        raise CadError(what, file=file, fix='Write either one [[link]] per link or table = "FILE.csv"')
-    joint_values = _joint_values(given.get("joint", {}), file)
+        raise error(what, fix='Write either one [[link]] per link or table = "FILE.csv"')
+    joint_values = _joint_values(given.get("joint", {}), error)
     if "table" in given:
         inner = _inside(given["table"], path)
         more = read_bytes(inner)
         table = _read_csv(_text(more, inner), inner.name, file, given.get("convention", {}))
         return cad_of(table, inner.name, hashlib.sha256(data + more).hexdigest(), joint_values)
-    convention = convention_from(given.get("convention", {}), file, "convention.")
-    table = Table(convention, _toml_rows(given["link"], text, file))
+    convention = convention_from(given.get("convention", {}), error, "convention.")
+    table = Table(convention, _toml_rows(given["link"], text, error))
     return cad_of(table, file, hashlib.sha256(data).hexdigest(), joint_values)
 
 
-def _toml_rows(links: Any, text: str, file: str) -> tuple[Row, ...]:
+def _toml_rows(links: Any, text: str, error: Error) -> tuple[Row, ...]:
     if not isinstance(links, list) or not all(isinstance(x, dict) for x in links):
-        raise CadError("wanted one table per link", file=file, key="link", fix="Begin each with a line [[link]]")
+        raise error("wanted one table per link", key="link", fix="Begin each with a line [[link]]")
     lines = [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*link\s*\]\]", line)]
     rows: list[Row] = []
     for i, entry in enumerate(links):
         line = lines[i] if len(lines) == len(links) else None
-        refuse_unknown(entry, ("name", *COLUMNS), " of a link", file, line, "link.")
+        wrong = partial(error, line=line)
+        refuse_unknown(entry, ("name", *COLUMNS), " of a link", wrong, "link.")
         if not isinstance(entry.get("name"), str):
-            raise CadError("the link has no name", file=file, line=line, key="link.name", fix='Write name = "link1"')
+            raise wrong("the link has no name", key="link.name", fix='Write name = "link1"')
         for key in COLUMNS:
             if key not in entry:
-                raise CadError(
-                    f"link '{entry['name']}' has no {key}", file=file, line=line, fix="Write it too, also where it is 0"
-                )
-        numbers = tuple(_number(_literal(entry[key]), file, line, f"link.{key}") for key in COLUMNS)
-        rows.append(Row(_name(entry["name"], file, line), numbers, line))
-    return _checked(rows, file)
+                raise wrong(f"link '{entry['name']}' has no {key}", fix="Write it too, also where it is 0")
+        numbers = tuple(_number(_literal(entry[key]), f"link.{key}", wrong) for key in COLUMNS)
+        rows.append(Row(_name(entry["name"], wrong), numbers, line))
+    return _checked(rows, error)
 
 
-def _joint_values(joints: Mapping[str, Any], file: str) -> dict[str, float]:
+def _joint_values(joints: Mapping[str, Any], error: Error) -> dict[str, float]:
     values = {}
     known = plain()
     for joint, entry in joints.items():
         if not isinstance(entry, dict):
-            raise CadError("wanted a table", file=file, key=f"joint.{joint}", fix=f"Write a line [joint.{joint}]")
+            raise error("wanted a table", key=f"joint.{joint}", fix=f"Write a line [joint.{joint}]")
+        refuse_unknown(entry, known, " of a joint", error, f"joint.{joint}.")
         for key, value in entry.items():
             where = f"joint.{joint}.{key}"
-            refuse_unknown([key], known, " of a joint", file, prefix=f"joint.{joint}.")
-            number = float(_number(_literal(value), file, None, where).value)
+            number = float(_number(_literal(value), where, error).value)
             if number < 0 and key != Offset.kind.name:
-                raise CadError(f"must not be negative, got {number:g}", file=file, key=where)
+                raise error(f"must not be negative, got {number:g}", key=where)
             values[f"{joint}.{key}"] = number
     return values
 
 
 def _read_csv(text: str, file: str, outer: str = "", declared: Mapping[str, Any] | None = None) -> Table:
     """Return a table; `declared`: what the TOML file `outer` that names it declares of its convention."""
+    error = partial(CadError, file=file)
     lines = [_unquoted(line) for line in text.splitlines()]
     above = 0  # number of lines above the header
     while above < len(lines) and (not lines[above].strip() or lines[above].lstrip().startswith("#")):
         above += 1
     for n, line in enumerate(lines[above:], above + 1):
         if line.lstrip().startswith("#"):
-            raise CadError("a line with # below the header", file=file, line=n, fix="Move it above the header")
+            raise error("a line with # below the header", line=n, fix="Move it above the header")
     head = "\n".join(line.lstrip()[1:] for line in lines[:above])
     given = _toml(head, file, "the lines above the header are not valid TOML", "Begin a remark with two signs, ##")
     for key, value in (declared or {}).items():
         if key in given and normal(str(given[key])) != normal(str(value)):
-            raise CadError(
-                f"is '{given[key]}' here and '{value}' in {outer}",
-                file=file,
-                key=key,
-                fix="Delete one of the two lines",
-            )
+            problem = f"is '{given[key]}' here and '{value}' in {outer}"
+            raise error(problem, key=key, fix="Delete one of the two lines")
     if declared and not given:
-        convention = convention_from(declared, outer, "convention.")
+        convention = convention_from(declared, partial(CadError, file=outer), "convention.")
     else:
-        convention = convention_from({**(declared or {}), **given}, file, sign="# ")
+        convention = convention_from({**(declared or {}), **given}, error, sign="# ")
     if above == len(lines):
-        raise CadError("there is no header", file=file, fix=f"Write a line link,{','.join(COLUMNS)}")
+        raise error("there is no header", fix=f"Write a line link,{','.join(COLUMNS)}")
     reader = csv.reader(lines[above:], strict=True)
     try:
         numbered = [(above + reader.line_num, [c.strip() for c in cells]) for cells in reader]
     except csv.Error as cause:
-        raise CadError(f"not valid CSV: {cause}", file=file, line=above + reader.line_num) from cause
-    header = _header(numbered[0][1], file, above + 1)
+        raise error(f"not valid CSV: {cause}", line=above + reader.line_num) from cause
+    header = _header(numbered[0][1], partial(error, line=above + 1))
     rows = []
     for n, cells in numbered[1:]:
         if not any(cells):
             continue
+        wrong = partial(error, line=n)
         if len(cells) != len(header):
-            raise CadError(
-                f"{len(cells)} cells where the header has {len(header)}",
-                file=file,
-                line=n,
-                fix="Write one number for each column, with a point in it and no comma",
-            )
+            fix = "Write one number for each column, with a point in it and no comma"
+            raise wrong(f"{len(cells)} cells where the header has {len(header)}", fix=fix)
         cell = dict(zip(header, cells, strict=True))
-        rows.append(Row(_name(cell["link"], file, n), tuple(_number(cell[c], file, n, c) for c in COLUMNS), n))
-    return Table(convention, _checked(rows, file))
+        rows.append(Row(_name(cell["link"], wrong), tuple(_number(cell[c], c, wrong) for c in COLUMNS), n))
+    return Table(convention, _checked(rows, error))
 
 
 def _unquoted(line: str) -> str:
@@ -177,48 +172,39 @@ def _unquoted(line: str) -> str:
     return line
 
 
-def _header(cells: list[str], file: str, line: int) -> list[str]:
+def _header(cells: list[str], error: Error) -> list[str]:
     wanted = ("link", *COLUMNS)
     if len(cells) == 1 and re.search(r"[;\t]", cells[0]):
-        raise CadError("the cells are not separated by commas", file=file, line=line, fix="Save the table with commas")
+        raise error("the cells are not separated by commas", fix="Save the table with commas")
+    require_known(cells, wanted, error, "unknown column", fix=f"The columns are {', '.join(wanted)}, in any order")
     for i, cell in enumerate(cells):
-        if cell not in wanted:
-            raise CadError(
-                f"unknown column '{cell}'{nearest(cell, wanted)}",
-                file=file,
-                line=line,
-                fix=f"The columns are {', '.join(wanted)}, in any order",
-            )
         if cell in cells[:i]:
-            raise CadError(f"column '{cell}' is given twice", file=file, line=line, fix="Delete one of them")
+            raise error(f"column '{cell}' is given twice", fix="Delete one of them")
     missing = [c for c in wanted if c not in cells]
     if missing:
-        raise CadError(
-            f"no column {', '.join(missing)}", file=file, line=line, fix="Add it, also where all its numbers are 0"
-        )
+        raise error(f"no column {', '.join(missing)}", fix="Add it, also where all its numbers are 0")
     return cells
 
 
-def _checked(rows: list[Row], file: str) -> tuple[Row, ...]:
+def _checked(rows: list[Row], error: Error) -> tuple[Row, ...]:
     if not rows:
-        raise CadError("the table has no links", file=file, fix="Write one row for each link")
+        raise error("the table has no links", fix="Write one row for each link")
     return tuple(rows)
 
 
-def _name(text: str, file: str, line: int | None) -> str:
+def _name(text: str, error: Error) -> str:
     name = csv_name(text.strip())
     if not name or not name.isprintable():
-        raise CadError("the link has no name that can be printed", file=file, line=line, key="link")
+        raise error("the link has no name that can be printed", key="link")
     return name
 
 
-def _number(text: str, file: str, line: int | None, key: str) -> Printed:
+def _number(text: str, key: str, error: Error) -> Printed:
     try:
         return Printed(text)
     except ValueError as cause:
         problem = f"wanted a finite number, got {cut(text, 60)}" if text else "there is no number"
-        fix = "Write it with digits and a point, such as 0.25"
-        raise CadError(problem, file=file, line=line, key=key, fix=fix) from cause
+        raise error(problem, key=key, fix="Write it with digits and a point, such as 0.25") from cause
 
 
 def _literal(value: Any) -> str:

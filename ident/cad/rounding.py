@@ -43,7 +43,8 @@ def within_rounding(numbers: Exact, halves: Exact, about_center: bool) -> Array 
     if mass <= 0 or not _tightened(box, mass):
         return None
     middle, half = [(a + b) / 2 for a, b in box], [(b - a) / 2 for a, b in box]
-    most = [_matrix(_only(k, r), Fraction(0)) for k, r in enumerate(half)]
+    nothing = [Fraction(0)] * 10
+    most = [_matrix([*nothing[:k], r, *nothing[k + 1 :]], Fraction(0)) for k, r in enumerate(half)]
     T = _whitening(_matrix(middle, 1 / mass), most, box)
     exact = np.array([[Fraction(x) for x in row] for row in T.tolist()], dtype=object)
     start = (exact.T @ _matrix(middle, 1 / mass) @ exact).astype(np.float64)
@@ -54,11 +55,10 @@ def within_rounding(numbers: Exact, halves: Exact, about_center: bool) -> Array 
         return None
     found = np.array([float(i) for i in middle])
     found[free] += np.array([float(half[k]) for k in free]) * u
-    centre = np.array([float(c) for c in numbers[1:4]]) if about_center else found[1:4]
     if about_center:
-        return from_com(float(numbers[0]), centre, tensor(found))
+        return from_com(float(numbers[0]), [float(c) for c in numbers[1:4]], tensor(found))
     for m in (float(numbers[0]), float(mass)):
-        body = np.concatenate([[m], m * centre, found[4:]])
+        body = np.concatenate([[m], m * found[1:4], found[4:]])
         if consistency(body).consistent:
             break
     return body
@@ -79,10 +79,6 @@ def _tightened(box: list[Interval], mass: Fraction) -> bool:
         most = Fraction(float(max(min(box[a][1], box[b][1]), Fraction(0)) / mass) ** 0.5 * (1 + 1e-12))
         box[k] = (max(box[k][0], -most), min(box[k][1], most))
     return all(least <= most for least, most in box)
-
-
-def _only(k: int, value: Fraction) -> list[Fraction]:
-    return [value if i == k else Fraction(0) for i in range(10)]
 
 
 def _matrix(numbers: list[Fraction], corner: Fraction) -> Array:

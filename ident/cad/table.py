@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,15 +105,14 @@ class Table:
         """Return m, c and the tensor (10,) of numbers in the table's units and sign, at its point, in SI."""
         return tuple(f * x for f, x in zip(self.convention.scales, numbers, strict=True))
 
+    def _alike(self, column: int) -> list[Printed]:
+        """Return the numbers without an exponent of the quantity in a column."""
+        alike = [k for k, quantity in enumerate(_QUANTITY) if quantity == _QUANTITY[column]]
+        return [n for row in self.rows for n in (row.numbers[k] for k in alike) if not n.scientific]
+
     def finest(self, column: int) -> int:
         """Return the power of ten of the last digit of the quantity in a column, where it is printed finest."""
-        found = [
-            number.last_digit
-            for row in self.rows
-            for quantity, number in zip(_QUANTITY, row.numbers, strict=True)
-            if quantity == _QUANTITY[column] and not number.scientific
-        ]
-        return min(found, default=0)
+        return min((n.last_digit for n in self._alike(column)), default=0)
 
     def rounding(self) -> tuple[Exact, ...]:
         """Return half a unit of the last printed digit of each number, in the table's units.
@@ -122,17 +122,12 @@ class Table:
         ("54321.100", "0.123"), or to as many digits ("54321.1", "0.123457"), whichever is coarser.
         """
         finest = [self.finest(k) for k in range(10)]
-        most = [self._digits(k) for k in range(10)]
+        digits = [[n.first_digit - n.last_digit + 1 for n in self._alike(k) if n.value] for k in range(10)]
+        most = [max(found, default=1) for found in digits]
         return tuple(
             tuple(Fraction(10) ** _last(*of) / 2 for of in zip(row.numbers, finest, most, strict=True))
             for row in self.rows
         )
-
-    def _digits(self, column: int) -> int:
-        """Return how many digits plain numbers of the quantity in a column have at most, zeros in front aside."""
-        alike = [k for k, quantity in enumerate(_QUANTITY) if quantity == _QUANTITY[column]]
-        plain = [n for row in self.rows for n in (row.numbers[k] for k in alike) if n.value and not n.scientific]
-        return max((n.first_digit - n.last_digit + 1 for n in plain), default=1)
 
 
 def _last(number: Printed, finest: int, most: int) -> int:
@@ -178,9 +173,8 @@ class Cad:
         object.__setattr__(self, "joint_values", dict(self.joint_values))
         for i, link in enumerate(links):
             if link in links[:i]:
-                raise CadError(
-                    f"link '{link}' is given twice", file=self.source or None, line=self.line(i), fix="Keep one of them"
-                )
+                error = partial(CadError, file=self.source or None, line=self.line(i))
+                raise error(f"link '{link}' is given twice", fix="Keep one of them")
 
     @property
     def convention(self) -> Convention:
@@ -204,9 +198,8 @@ class Cad:
             require_known([link], known, CadError, "the robot has no link", file=file, line=self.line(i), fix=fix)
         missing = [link for link in needed if link not in self.links]
         if missing:
-            raise CadError(
-                f"no row for {_listed(missing)}", file=file, fix="Give every moving link of the robot one row"
-            )
+            wanted = "Give every moving link of the robot one row"
+            raise CadError(f"no row for {_listed(missing)}", file=file, fix=wanted)
 
     def for_robot(self, robot: Robot) -> Array:
         """Return the inertials (n, 10) of the robot's moving links in its own order.

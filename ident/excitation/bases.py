@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -91,7 +91,7 @@ class Fourier:
         factor = frequency ** (order - 1) * (-1.0 if order % 4 > 1 else 1.0)
         # the derivatives of sin are sin, cos, -sin, -cos, and those of -cos are -cos, sin, cos, -sin
         first, second, sign = (np.sin, np.cos, -1.0) if order % 2 == 0 else (np.cos, np.sin, 1.0)
-        out = np.empty((len(t), self.size))
+        out = np.empty((len(t), 1 + 2 * self.harmonics))
         out[:, 0] = 1.0 if order == 0 else 0.0
         out[:, 1::2] = factor * first(phase)
         out[:, 2::2] = sign * factor * second(phase)
@@ -115,19 +115,20 @@ class Fourier:
         """Return a bound (n,) on the derivative's magnitude: sum_l (w l)^(order - 1) hypot(a_l, b_l), plus |c|."""
         frequency = self.base * np.arange(1, self.harmonics + 1)
         amplitude = np.hypot(coefficients[:, 1::2], coefficients[:, 2::2]) @ frequency ** (order - 1)
-        bound: Array = amplitude + np.abs(coefficients[:, 0]) if order == 0 else amplitude
-        return bound
+        return np.asarray(amplitude + np.abs(coefficients[:, 0]) if order == 0 else amplitude)
 
     def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
-        """Return the least and greatest value (n,) of the derivative of that order over the period."""
-        return extremes(self, coefficients, order, 32 * self.harmonics)
+        """Return the least and greatest value (n,) of the derivative of that order over the whole duration."""
+        n = len(coefficients)
+        best = greatest(self, np.concatenate([-coefficients, coefficients]), order, 32 * self.harmonics)
+        return -best[:n], best[n:]
 
 
 DEGREE = 5  # position, velocity and acceleration at two ends
 
 
 @dataclass(frozen=True)
-class FourierAndPolynomial:
+class FourierAndPolynomial(Fourier):
     """One period of `Fourier(base, harmonics)` plus sum_k p_k (t / T)^k, k = 1..5, with T the period.
 
     Coefficients in the order c, a_1, b_1, ..., a_L, b_L, p_1, ..., p_5; p_k in rad or m. Not periodic. `resting` leaves
@@ -137,41 +138,22 @@ class FourierAndPolynomial:
     Raises ExcitationError for a base that is not positive or harmonics below 1.
     """
 
-    base: float
-    harmonics: int
     periodic: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "base", self.fourier.base)
-        object.__setattr__(self, "harmonics", self.fourier.harmonics)
-
-    @cached_property
-    def fourier(self) -> Fourier:
-        """The Fourier series, without the polynomial."""
-        return Fourier(self.base, self.harmonics)
-
-    @property
-    def duration(self) -> float:
-        """Length of the motion, T = 2 pi / base [s]."""
-        return self.fourier.duration
 
     @property
     def size(self) -> int:
         """Number of coefficients of one joint, 1 + 2 harmonics + 5."""
-        return self.fourier.size + DEGREE
+        return super().size + DEGREE
 
     def values(self, t: Array, order: int) -> Array:
         """Return the derivatives of any order at t (N,), (N, size)."""
-        return np.concatenate([self.fourier.values(t, order), self._powers(t, order)], axis=1)
+        return np.concatenate([super().values(t, order), self._powers(t, order)], axis=1)
 
     def on_grid(self, coefficients: Array, order: int, intervals: int) -> Array:
         """Return the derivative (intervals + 1, n) at equally spaced times from 0 to T."""
-        split = self.fourier.size
+        series, polynomial = np.split(coefficients, [super().size], axis=1)
         powers = self._powers(np.linspace(0.0, self.duration, intervals + 1), order)
-        found: Array = (
-            self.fourier.on_grid(coefficients[:, :split], order, intervals) + powers @ coefficients[:, split:].T
-        )
-        return found
+        return super().on_grid(series, order, intervals) + powers @ polynomial.T
 
     def _powers(self, t: Array, order: int) -> Array:
         """Return the derivatives of (t / T)^k, k = 1..5, (N, 5)."""
@@ -182,14 +164,9 @@ class FourierAndPolynomial:
 
     def magnitude(self, coefficients: Array, order: int) -> Array:
         """Return a bound (n,) on the derivative's magnitude for t in [0, T]."""
-        split = self.fourier.size
+        series, polynomial = np.split(coefficients, [super().size], axis=1)
         factor = np.array([math.perm(k, order) for k in range(1, DEGREE + 1)]) / self.duration**order
-        polynomial: Array = np.abs(coefficients[:, split:]) @ factor
-        return self.fourier.magnitude(coefficients[:, :split], order) + polynomial
-
-    def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
-        """Return the least and greatest value (n,) of the derivative of that order for t in [0, T]."""
-        return extremes(self, coefficients, order, 32 * self.harmonics)
+        return super().magnitude(series, order) + np.abs(polynomial) @ factor
 
 
 @dataclass(frozen=True)
@@ -289,16 +266,7 @@ def greatest_of_polynomials(bernstein: Array) -> Array:
     return best
 
 
-def extremes(
-    basis: Fourier | FourierAndPolynomial, coefficients: Array, order: int, intervals: int
-) -> tuple[Array, Array]:
-    """Return least and greatest value (n,) of each sum_k c_jk b_k^(order), starting from that many intervals."""
-    n = len(coefficients)
-    best = greatest(basis, np.concatenate([-coefficients, coefficients]), order, intervals)
-    return -best[:n], best[n:]
-
-
-def greatest(basis: Fourier | FourierAndPolynomial, coefficients: Array, order: int, intervals: int) -> Array:
+def greatest(basis: Fourier, coefficients: Array, order: int, intervals: int) -> Array:
     """Return the greatest value (n,) of p_j = sum_k c_jk b_k^(order) over the whole duration; coefficients c (n, size).
 
     It begins with that many equal intervals. The value returned is reached, and no other exceeds it by more than 1e-13
@@ -418,5 +386,4 @@ def count(value: int, name: str, least: int, most: int | None = None) -> int:
 
 def _unit(rows: Array) -> Array:
     """Return rows of length one, so that velocities and accelerations count alike."""
-    unit: Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))

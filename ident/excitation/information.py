@@ -11,7 +11,7 @@ parameters (Pukelsheim 1993; Lee et al. 2021).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +36,7 @@ class Information:
 
     columns: Columns
     noise: Array
-    prior: Array | None = field(default=None)
+    prior: Array | None = None
 
     @property
     def base(self) -> BaseParameters:
@@ -70,16 +70,13 @@ class Information:
             weights = np.zeros_like(rows)
             for j, (start, stop) in enumerate(self.columns.span):
                 own = np.ix_(self.columns.parameters[j], self.columns.parameters[j])
-                weights[:, start : stop - 1] = rows[:, start : stop - 1] @ (
-                    2.0 * share / self.noise[j] ** 2 * slope[own]
-                )
+                weigh = 2.0 * share / self.noise[j] ** 2 * slope[own]
+                weights[:, start : stop - 1] = rows[:, start : stop - 1] @ weigh
             found[:, part] = pull_back(self.columns, q[part], qd[part], qdd[part], weights)
         return found
 
 
-def information(
-    model: Model, noise: ArrayLike, *, base: BaseParameters | None = None, prior: Regression | None = None
-) -> Information:
+def information(model: Model, noise: ArrayLike, *, prior: Regression | None = None) -> Information:
     """Return the source of information about a model's base parameters at torque noise (n,) [N m; N].
 
     prior: factors of logs already taken, of the same model. Raises ModelError when noise is not positive or the
@@ -89,13 +86,12 @@ def information(
     for joint, s in zip(model.robot.joint_names, noise, strict=True):
         if not s > 0:
             raise ModelError(f"the torque noise of joint '{joint}' is {s:g}, wanted a positive standard deviation")
-    columns = packed_columns(model, base or base_parameters(model))
+    columns = packed_columns(model, base_parameters(model))
     if prior is None:
         return Information(columns, noise)
     if prior.model != model.fingerprint():
-        raise ModelError(
-            "the prior log was compressed for another model", fix="Compress it with this model's robot and terms"
-        )
+        fix = "Compress it with this model's robot and terms"
+        raise ModelError("the prior log was compressed for another model", fix=fix)
     parts = []
     for segment in prior.segments:
         for j, f in enumerate(segment.factors):
@@ -110,15 +106,13 @@ Criterion = Callable[[Array], tuple[float, Array]]
 
 def d_optimal(r: Array) -> tuple[float, Array]:
     """Return -log det M / b, minus the mean log information, and its slope."""
-    inverse = _inverse(r)
     b = len(r)
-    return -2.0 * float(np.log(np.abs(np.diag(r))).sum()) / b, -(inverse @ inverse.T) / b
+    return -2.0 * float(np.log(np.abs(np.diag(r))).sum()) / b, -_covariance(r) / b
 
 
 def a_optimal(r: Array) -> tuple[float, Array]:
     """Return log(tr M^-1), the log of the summed variances, and its slope."""
-    inverse = _inverse(r)
-    covariance = inverse @ inverse.T
+    covariance = _covariance(r)
     trace = float(np.trace(covariance))
     return float(np.log(trace)), -(covariance @ covariance) / trace
 
@@ -149,8 +143,7 @@ def scaled_condition(r: Array) -> tuple[float, Array]:
 def worst_error(r: Array) -> tuple[float, Array]:
     """Return about the log of the largest standard error (the 8-norm of the variances, halved), and its slope."""
     p = 8.0
-    inverse = _inverse(r)
-    covariance = inverse @ inverse.T
+    covariance = _covariance(r)
     variance = np.diag(covariance)
     share = (variance / variance.max()) ** p
     value = 0.5 * (np.log(variance.max()) + np.log(share.sum()) / p)
@@ -168,10 +161,11 @@ CRITERIA: dict[str, Criterion] = {
 }
 
 
-def _inverse(r: Array) -> Array:
+def _covariance(r: Array) -> Array:
     from scipy.linalg import solve_triangular
 
-    return np.asarray(solve_triangular(r, np.eye(len(r))))
+    inverse = solve_triangular(r, np.eye(len(r)))
+    return np.asarray(inverse @ inverse.T)
 
 
 _BLIND = 1e-9  # singular values below this share of the largest (of a factor with columns of length one) tell nothing

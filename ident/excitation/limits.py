@@ -117,28 +117,13 @@ class KinematicLimits:
 
     def margins(self, states: tuple[Array, ...]) -> Array:
         """Return (N, m): 1 in the middle of a range, 0 at its ends, negative beyond; states q .. jerk (N, n)."""
-        return np.stack(
-            [
-                1.0 - (states[o][:, j] / self.rates[o - 1, j]) ** 2 if o else self._position(states[0], j)
-                for o, j in self._finite
-            ],
-            axis=1,
-        )
+        return np.stack([self._margin(states[o][:, j], o, j)[0] for o, j in self._finite], axis=1)
 
     def pull_back(self, states: tuple[Array, ...], weights: Array) -> Array:
         """Return the derivative (4, N, n) of sum(weights * margins) with respect to the states."""
         found = np.zeros((4, *states[0].shape))
         for k, (o, j) in enumerate(self._finite):
-            x = states[o][:, j]
-            if o > 0:
-                slope = -2.0 * x / self.rates[o - 1, j] ** 2
-            elif np.isinf(self.lower[j]):
-                slope = -np.ones(len(x))
-            elif np.isinf(self.upper[j]):
-                slope = np.ones(len(x))
-            else:
-                slope = (self.upper[j] + self.lower[j] - 2.0 * x) * 4.0 / (self.upper[j] - self.lower[j]) ** 2
-            found[o][:, j] += weights[:, k] * slope
+            found[o][:, j] += weights[:, k] * self._margin(states[o][:, j], o, j)[1]
         return found
 
     def guarantees(self, trajectory: Trajectory) -> tuple[Guarantee, ...]:
@@ -156,14 +141,18 @@ class KinematicLimits:
                 found.append(Guarantee(f"greatest {name}", most, float(self.upper[j]), unit, EXTREMES))
         return tuple(found)
 
-    def _position(self, q: Array, j: int) -> Array:
-        below, above = self.upper[j] - q[:, j], q[:, j] - self.lower[j]
-        if np.isinf(self.lower[j]):
-            return np.asarray(below)
-        if np.isinf(self.upper[j]):
-            return np.asarray(above)
+    def _margin(self, x: Array, order: int, j: int) -> tuple[Array, Array]:
+        """Return the margin of joint j's derivative x (N,) of that order, and its slope."""
+        if order > 0:
+            limit = self.rates[order - 1, j]
+            return 1.0 - (x / limit) ** 2, -2.0 * x / limit**2
+        low, high = self.lower[j], self.upper[j]
+        if np.isinf(low):
+            return high - x, -np.ones(len(x))
+        if np.isinf(high):
+            return x - low, np.ones(len(x))
         # the product of the two distances is positive between them, and negative outside on either side
-        return np.asarray(below * above * 4.0 / (self.upper[j] - self.lower[j]) ** 2)
+        return (high - x) * (x - low) * 4.0 / (high - low) ** 2, (high + low - 2.0 * x) * 4.0 / (high - low) ** 2
 
 
 def kinematic_limits(robot: Robot, *, position: float = 0.0, rates: float = 0.0) -> KinematicLimits:
@@ -175,10 +164,8 @@ def kinematic_limits(robot: Robot, *, position: float = 0.0, rates: float = 0.0)
     limits = [joint.limits for joint in robot.joints]
     for joint in robot.joints:
         if np.isinf(joint.limits.velocity) and np.isinf(joint.limits.acceleration):
-            raise ExcitationError(
-                f"joint '{joint.name}' of robot '{robot.name}' has neither a velocity nor an acceleration limit",
-                fix=f"Give it one: {IN_FILE.format('velocity')}",
-            )
+            problem = f"joint '{joint.name}' of robot '{robot.name}' has neither a velocity nor an acceleration limit"
+            raise ExcitationError(problem, fix=f"Give it one: {IN_FILE.format('velocity')}")
     if not 0 <= rates < 1:
         raise ExcitationError(f"the margin of the rates is a share between 0 and 1, got {rates:g}")
     if not position >= 0:
@@ -196,11 +183,8 @@ def soft_told(robot: Robot) -> list[str]:
         low, high = joint.limits.allowed
         if (low, high) != (joint.limits.lower, joint.limits.upper):
             found.append(f"'{joint.name}' {low:.6g} to {high:.6g}")
-    if not found:
-        return []
-    return [
-        f"positions keep to the soft limits of <safety_controller> (rad; m), narrower than <limit>: {', '.join(found)}"
-    ]
+    said = "positions keep to the soft limits of <safety_controller> (rad; m), narrower than <limit>"
+    return [f"{said}: {', '.join(found)}"] if found else []
 
 
 CLEARANCE_RATE = "clearance at samples, and a bound on its rate between them"
@@ -388,17 +372,13 @@ def torque_limits(
         raise ExcitationError(f"the power limit is {power:g} W, wanted a positive number")
     for joint in model.robot.joints:
         if joint.limits.effort == 0:
-            raise ExcitationError(
-                f"the torque limit of joint '{joint.name}' is zero",
-                fix="Correct it, or leave it out where it is unknown",
-            )
+            fix = "Correct it, or leave it out where it is unknown"
+            raise ExcitationError(f"the torque limit of joint '{joint.name}' is zero", fix=fix)
     effort = np.array([joint.limits.effort for joint in model.robot.joints]) * (1.0 - margin)
     found = TorqueLimits(model, theta, effort, power * (1.0 - margin), beside, lacks)
     more = "" if beside is None or not beside.any() else " and what else has to be kept free"
     for name, friction, limit in zip(model.robot.joint_names, found.coulomb, effort, strict=True):
         if friction >= limit:
-            raise ExcitationError(
-                f"Coulomb friction{more} of joint '{name}', {friction:g}, takes all of its torque limit {limit:g}",
-                fix="Check the friction values and the limit's unit",
-            )
+            problem = f"Coulomb friction{more} of joint '{name}', {friction:g}, takes all of its torque limit {limit:g}"
+            raise ExcitationError(problem, fix="Check the friction values and the limit's unit")
     return found

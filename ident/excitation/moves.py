@@ -124,9 +124,8 @@ def position_range(robot: Robot, margin: float = 0.0) -> tuple[Array, Array]:
     for joint, low, high in zip(robot.joints, lower, upper, strict=True):
         where = f"joint '{joint.name}' goes from {low:g} to {high:g}"
         if not np.isfinite(high - low):
-            raise ExcitationError(
-                f"{where}, wanted finite position limits", fix=f"State them: {IN_FILE.format('lower')}"
-            )
+            fix = f"State them: {IN_FILE.format('lower')}"
+            raise ExcitationError(f"{where}, wanted finite position limits", fix=fix)
         if low + margin >= high - margin:
             problem = f"{where}, which leaves no room at a margin of {margin:g}"
             raise ExcitationError(problem, fix="Lower the margin or widen the limits")
@@ -138,11 +137,10 @@ def require_inside(robot: Robot, q: Array, lower: Array, upper: Array) -> None:
     outside = np.argwhere((q < lower) | (q > upper))
     if len(outside):
         k, j = outside[0]
-        which = f" of posture {k + 1}" if len(q) > 1 else " of the posture"
-        raise ExcitationError(
-            f"joint '{robot.joint_names[j]}'{which} is at {q[k, j]:g}, outside {lower[j]:g} to {upper[j]:g}",
-            fix="Choose postures within the limits and the margin",
-        )
+        which = f"posture {k + 1}" if len(q) > 1 else "the posture"
+        where = f"joint '{robot.joint_names[j]}' of {which} is at {q[k, j]:g}"
+        fix = "Choose postures within the limits and the margin"
+        raise ExcitationError(f"{where}, outside {lower[j]:g} to {upper[j]:g}", fix=fix)
 
 
 def nonnegative(value: float, name: str) -> float:
@@ -228,14 +226,8 @@ def velocity_sweep(
         low, high = at.copy(), at.copy()
         low[j], high[j] = lower[j], upper[j]
         others = [limits] * robot.n  # they do not move
-        rest, to, back = (
-            f"{how} joint '{joint.name}'"
-            for how in (
-                "at rest beside the sweeps of",
-                "on the way to the sweeps of",
-                "on the way back from the sweeps of",
-            )
-        )
+        sweeps = f"the sweeps of joint '{joint.name}'"
+        rest, to, back = f"at rest beside {sweeps}", f"on the way to {sweeps}", f"on the way back from {sweeps}"
         pieces += [pause_at(at, pause, rest), rest_to_rest(at, low, others, to)]
         for speed in wanted.tolist():
             for start, end in ((low, high), (high, low)):
@@ -304,10 +296,8 @@ def static_postures(
             raise ExcitationError(f"`allowed` must give one answer for each of {len(q)} postures, gave {free.shape}")
         q = q[free]
         if len(q) < number:
-            raise ExcitationError(
-                f"only {len(q)} of {candidates} random postures are allowed, wanted {number}",
-                fix="Try more candidates, or see which obstacle is in the way",
-            )
+            problem = f"only {len(q)} of {candidates} random postures are allowed, wanted {number}"
+            raise ExcitationError(problem, fix="Try more candidates, or see which obstacle is in the way")
     Y = regressor(model, q, np.zeros_like(q), np.zeros_like(q))
     if noise is not None:
         weights = frozen(noise, (robot.n,), "the torque noise", ExcitationError)
@@ -352,13 +342,13 @@ def _shown(Y: Array) -> Array:
     """Return Y (N, n, p) in coordinates (N, n, r) of what it shows, in which all candidates together show unity."""
     rows = Y.reshape(-1, Y.shape[2])
     length = np.linalg.norm(rows, axis=0)
-    rows = rows[:, length > 1e-9 * length.max()] / length[length > 1e-9 * length.max()]
+    told = length > 1e-9 * length.max()
+    rows = rows[:, told] / length[told]
     if rows.size == 0:
         raise ExcitationError("gravity acts on no joint of this robot", fix="Check gravity's direction")
     values, vectors = np.linalg.eigh(rows.T @ rows)
     seen = values > 1e-12 * values[-1]
-    shown: Array = (rows @ (vectors[:, seen] / np.sqrt(values[seen]))).reshape(*Y.shape[:2], -1)
-    return shown
+    return np.asarray(rows @ (vectors[:, seen] / np.sqrt(values[seen]))).reshape(*Y.shape[:2], -1)
 
 
 def _greedy(A: Array, number: int) -> list[int]:

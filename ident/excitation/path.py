@@ -31,11 +31,10 @@ def require_torque(limits: TorqueLimits, moves: Moves) -> float:
         for found in limits.guarantees(motion):
             greatest = max(greatest, found.reached / found.limit)
             if not found.holds:
-                raise ExcitationError(
-                    f"{piece.name}, which begins {begin:.4g} s after the start, the {found.what} may reach "
-                    f"{found.reached:.4g} {found.unit}, wanted at most {found.limit:.4g} {found.unit}",
-                    fix="Lower the acceleration or the velocity, or take other postures",
-                )
+                where = f"{piece.name}, which begins {begin:.4g} s after the start"
+                most = f"{found.reached:.4g} {found.unit}, wanted at most {found.limit:.4g} {found.unit}"
+                fix = "Lower the acceleration or the velocity, or take other postures"
+                raise ExcitationError(f"{where}, the {found.what} may reach {most}", fix=fix)
         begin += piece.duration
     return greatest
 
@@ -79,11 +78,11 @@ def require_clear(scene: Scene, robot: Robot, t: Array, q: Array) -> None:
     found = clearances(scene, robot, q)
     bound = clearance_gradient_bound(scene, robot, np.stack([q.min(axis=0), q.max(axis=0)], axis=1))
     least = (found[:-1] + found[1:] - np.abs(np.diff(q, axis=0)) @ bound.T) / 2.0
-    short = scene.margins(robot) - least
+    wanted = scene.margins(robot)
+    short = wanted - least
     if short.size and short.max() > 0.0:
         k, m = np.unravel_index(int(np.argmax(short)), short.shape)
-        raise ExcitationError(
-            f"{t[k]:.4g} s after the start the clearance of {scene.names(robot)[m]} may be {1e3 * least[k, m]:.3g} mm, "
-            f"wanted {1e3 * scene.margins(robot)[m]:.3g} mm",
-            fix="Take other postures, a shorter range, or a higher rate where it is the proof that is short",
-        )
+        may = f"the clearance of {scene.names(robot)[m]} may be {1e3 * least[k, m]:.3g} mm"
+        problem = f"{t[k]:.4g} s after the start {may}, wanted {1e3 * wanted[m]:.3g} mm"
+        fix = "Take other postures, a shorter range, or a higher rate where it is the proof that is short"
+        raise ExcitationError(problem, fix=fix)

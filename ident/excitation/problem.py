@@ -22,6 +22,7 @@ from ident.errors import ExcitationError
 from ident.excitation.bases import Basis, resting, through
 from ident.excitation.information import Criterion, Information, d_optimal, information
 from ident.excitation.limits import (
+    ORDERS,
     ClearanceLimits,
     Guarantee,
     KinematicLimits,
@@ -114,6 +115,11 @@ class Problem:
         """Return the information's factor R (b, b)."""
         return self.information.factor(self.states(z), self.share)
 
+    def guarantees(self, z: Array) -> list[tuple[Guarantee, ...]]:
+        """Return what is proven of each constraint."""
+        trajectory = self.trajectory(z)
+        return [constraint.guarantees(trajectory) for constraint in self.constraints]
+
     def barrier(self, z: Array, tight: tuple[float, ...]) -> float:
         """Return the barrier alone: infinite where a margin is not above its `tight`."""
         return sum(_barrier(m - t) for m, t in zip(self.margins(z), tight, strict=True))
@@ -198,9 +204,8 @@ def design_problem(
         raise ExcitationError("a power limit needs parameters to compute torques from", fix="Give CAD values")
     if scene is not None:
         if not scene.pairs(robot):
-            raise ExcitationError(
-                "the scene holds nothing that could touch", fix="Give it capsules and a plane, or leave the scene out"
-            )
+            fix = "Give it capsules and a plane, or leave the scene out"
+            raise ExcitationError("the scene holds nothing that could touch", fix=fix)
         constraints.append(ClearanceLimits(scene, robot))
     if start is None:
         particular, free = np.zeros((robot.n, basis.size)), resting(basis)
@@ -211,10 +216,8 @@ def design_problem(
         ends.append(ends[0] if end is None else _require_posture(limits, scene, model, end, "end"))
         particular, free = through(basis, *ends)
     if free.shape[1] == 0:
-        raise ExcitationError(
-            f"a basis of {basis.size} functions has no motion that starts and ends at rest",
-            fix="Use more harmonics or intervals",
-        )
+        problem = f"a basis of {basis.size} functions has no motion that starts and ends at rest"
+        raise ExcitationError(problem, fix="Use more harmonics or intervals")
     return Problem(source, criterion, basis, particular, free, tuple(constraints), rate_hz, periods)
 
 
@@ -227,11 +230,9 @@ def _require_posture(
         if not limits.lower[j] < q[j] < limits.upper[j]:
             unit = "rad" if limits.kinds[j] == "revolute" else "m"
             hint = "; the command line takes degrees as '0 30 deg'" if unit == "rad" else ""
-            raise ExcitationError(
-                f"joint '{joint}' of the {which} posture is at {q[j]:g} {unit}, outside of its range less the margin, "
-                f"{limits.lower[j]:g} to {limits.upper[j]:g} {unit}",
-                fix=f"Choose a posture inside{hint}",
-            )
+            span = f"outside of its range less the margin, {limits.lower[j]:g} to {limits.upper[j]:g} {unit}"
+            problem = f"joint '{joint}' of the {which} posture is at {q[j]:g} {unit}, {span}"
+            raise ExcitationError(problem, fix=f"Choose a posture inside{hint}")
     touching = [] if scene is None else collisions(scene, model.robot, q)
     if touching:
         more = f" (and {len(touching) - 1} more)" if len(touching) > 1 else ""
@@ -245,13 +246,13 @@ def _slow_enough(limits: KinematicLimits, basis: Basis) -> None:
     for j, joint in enumerate(limits.joints):
         swings = [limits.rates[o, j] / frequency ** (o + 1) for o in range(3)]
         if min(swings) < min(_LEAST_SWING, 0.05 * (limits.upper[j] - limits.lower[j])):
-            what = ("velocity", "acceleration", "jerk")[int(np.argmin(swings))]
-            unit = "rad" if limits.kinds[j] == "revolute" else "m"
-            raise ExcitationError(
-                f"joint '{joint}' can swing by {min(swings):.2g} {unit} only, because of its {what} limit, "
-                f"at the base frequency {frequency:.3g} rad/s",
-                fix=f"Lower the base frequency: make the motion longer than {basis.duration:.3g} s",
+            because = f"because of its {ORDERS[1 + int(np.argmin(swings))]} limit"
+            swing = f"{min(swings):.2g} {'rad' if limits.kinds[j] == 'revolute' else 'm'}"
+            problem = (
+                f"joint '{joint}' can swing by {swing} only, {because}, at the base frequency {frequency:.3g} rad/s"
             )
+            fix = f"Lower the base frequency: make the motion longer than {basis.duration:.3g} s"
+            raise ExcitationError(problem, fix=fix)
 
 
 def _small_enough(basis: Basis) -> None:

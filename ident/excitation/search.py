@@ -28,6 +28,10 @@ _TIGHT = 0.01  # share of every range that is kept free at the samples; more is 
 _ROUNDS = 6
 
 
+#: Criterion, free coefficients and guarantees of a motion.
+_Found = tuple[float, Array, tuple[Guarantee, ...]]
+
+
 @dataclass(frozen=True)
 class Start:
     """One start of the search: its number, what it reached, and how long it took [s]; value None: nothing proven."""
@@ -80,7 +84,7 @@ def search(
     def over() -> bool:
         return time.monotonic() - began > seconds
 
-    best: tuple[float, Array, tuple[Guarantee, ...]] | None = None
+    best: _Found | None = None
     least = np.inf
     done: list[Start] = []
     obstacles: list[str] = []
@@ -118,10 +122,14 @@ def search(
 
 def _start(
     problem: Problem, rng: np.random.Generator, z: Array | None, over: Callable[[], bool], obstacles: list[str]
-) -> tuple[float, Array, tuple[Guarantee, ...]] | None:
-    """Return criterion, coefficients and guarantees of what one start leads to, or None; never worse than a given z."""
+) -> _Found | None:
+    """Return what one start leads to, or None; never worse than a given z."""
     tight = (_TIGHT,) * len(problem.constraints)
-    given = None if z is None else _as_it_is(problem, z)
+    given = None
+    if z is not None:
+        guarantees = tuple(g for found in problem.guarantees(z) for g in found)
+        if all(g.holds for g in guarantees):
+            given = problem.criterion(problem.factor(z))[0], z, guarantees
     anchor = _anchor(problem, rng, tight, over, obstacles)
     if anchor is None:
         return given
@@ -137,13 +145,6 @@ def _start(
     return given if given is not None and given[0] <= value else (value, z, guarantees)
 
 
-def _as_it_is(problem: Problem, z: Array) -> tuple[float, Array, tuple[Guarantee, ...]] | None:
-    """Return criterion, coefficients and guarantees of a motion when all of them hold, else None."""
-    trajectory = problem.trajectory(z)
-    guarantees = tuple(g for constraint in problem.constraints for g in constraint.guarantees(trajectory))
-    return (problem.criterion(problem.factor(z))[0], z, guarantees) if all(g.holds for g in guarantees) else None
-
-
 def _proven(
     problem: Problem,
     anchor: Array,
@@ -155,8 +156,7 @@ def _proven(
 ) -> tuple[Array, tuple[Guarantee, ...]] | None:
     """Return a motion near z whose constraints are all proven: tightened and improved again, in the end only shrunk."""
     for attempt in range(_ROUNDS + 12):
-        trajectory = problem.trajectory(z)
-        each = [constraint.guarantees(trajectory) for constraint in problem.constraints]
+        each = problem.guarantees(z)
         broken = [next((g for g in found if not g.holds), None) for found in each]
         if not any(broken):
             return z, tuple(g for found in each for g in found)

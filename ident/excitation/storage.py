@@ -27,7 +27,7 @@ FORMAT = JsonFormat(
     again="Design the trajectory again",
     given="Give a file written by `ident excite`",
 )
-_BASES: dict[str, type[Fourier | FourierAndPolynomial | PeriodicSpline]] = {
+_BASES: dict[str, type[Fourier | PeriodicSpline]] = {
     "fourier": Fourier,
     "fourier_and_polynomial": FourierAndPolynomial,
     "periodic_spline": PeriodicSpline,
@@ -80,12 +80,8 @@ def save_trajectory(
     if kind is None:
         raise ExcitationError(f"the basis {type(trajectory.basis).__name__} has no place in a file", file=path)
     numbers = asdict(trajectory.basis)  # type: ignore[call-overload]
-    joints = [
-        {"name": name, "unit": unit, "coefficients": row}
-        for name, unit, row in zip(
-            trajectory.joints, robot.units("position"), trajectory.coefficients.tolist(), strict=True
-        )
-    ]
+    of_joints = zip(trajectory.joints, robot.units("position"), trajectory.coefficients.tolist(), strict=True)
+    joints = [{"name": name, "unit": unit, "coefficients": row} for name, unit, row in of_joints]
     document = {
         "format": FORMAT.name,
         "robot": robot.name,

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -82,12 +83,12 @@ def smallest_capsule(points: ArrayLike, radii: ArrayLike | None = None, link: st
         raise RobotError(f"link '{link}' is a single point without extent")
     scaled, thick = (points - middle) / size, radii / size
     outer, balls = _outer(scaled, thick)
-    best: tuple[float, Array] | None = None
-    _, _, axes = np.linalg.svd(outer - outer.mean(axis=0), full_matrices=True)
-    for axis in axes:
+
+    def searched(axis: Array) -> tuple[float, Array, Array]:
+        """Return the least volume from an axis on, the frame of the capsule there, and the rest of its numbers."""
         frame = _frame(axis)
 
-        def volume(x: Array, frame: Array = frame) -> float:
+        def volume(x: Array) -> float:
             a, b, r = _around(outer, balls, frame, x)
             return math.pi * r**2 * (float(np.linalg.norm(b - a)) + 4.0 / 3.0 * r)
 
@@ -96,11 +97,11 @@ def smallest_capsule(points: ArrayLike, radii: ArrayLike | None = None, link: st
             options: Any = {"initial_simplex": np.concatenate([x[None], x + step * np.eye(5)]), "maxfev": 1500}
             found = minimize(volume, x, method="Nelder-Mead", options=options | {"xatol": 1e-5, "fatol": 1e-8})
             x = found.x
-        if best is None or found.fun < best[0]:
-            best = float(found.fun), np.concatenate([_axes(frame, x).ravel(), x[2:]])
-    assert best is not None
-    frame = best[1][:9].reshape(3, 3)
-    a, b, r = _around(scaled, thick, frame, np.array([0.0, 0.0, *best[1][9:]]))
+        return float(found.fun), _axes(frame, x), np.array([0.0, 0.0, *x[2:]])
+
+    _, _, axes = np.linalg.svd(outer - outer.mean(axis=0), full_matrices=True)
+    _, frame, x = min(map(searched, axes), key=itemgetter(0))
+    a, b, r = _around(scaled, thick, frame, x)
     return Capsule(link, middle + size * a, middle + size * b, size * max(r, 1e-6) * (1 + 1e-9), link)
 
 
@@ -179,11 +180,6 @@ class Cloud:
         far = np.argmax(self.points @ spread.T + self.radii[:, None], axis=0)
         return np.unique(self.points[far] + self.radii[far, None] * spread, axis=0)
 
-    @staticmethod
-    def joined(clouds: list[Cloud]) -> Cloud:
-        """Return one cloud of the balls of all clouds."""
-        return Cloud(np.concatenate([c.points for c in clouds]), np.concatenate([c.radii for c in clouds]))
-
 
 def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, Cloud]:
     """Return by link what encloses its <collision> shapes and those of everything fixed to it, in its frame.
@@ -197,7 +193,11 @@ def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, 
     for name, at, element in _described(urdf, "collision"):
         link, cloud = _placed(robot, name, at, element, Path(folder))
         found[link].append(cloud)
-    return {name: Cloud.joined(clouds) for name, clouds in found.items() if clouds}
+    return {
+        link: Cloud(np.concatenate([c.points for c in clouds]), np.concatenate([c.radii for c in clouds]))
+        for link, clouds in found.items()
+        if clouds
+    }
 
 
 def link_shapes(path: str | Path, robot: Robot) -> dict[str, list[Array]]:

@@ -262,7 +262,8 @@ def _towards(robot: Robot, normal: Array, levers: dict[int, float]) -> Array:
     for k in sorted(levers):  # from the base to the link
         joint = robot.joints[k]
         seen = seen @ joint.placement.rotation
-        step = _angle(before, seen @ joint.axis)
+        line = seen @ joint.axis
+        step = math.atan2(float(np.linalg.norm(np.cross(before, line))), float(before @ line))  # [rad]
         least, most = max(0.0, low - step, step - high), min(math.pi, high + step, 2 * math.pi - low - step)
         if not joint.slides:
             sine = 1.0 if least <= math.pi / 2 <= most else max(math.sin(least), math.sin(most))
@@ -271,8 +272,3 @@ def _towards(robot: Robot, normal: Array, levers: dict[int, float]) -> Array:
         else:
             bound[k] = max(abs(math.cos(least)), abs(math.cos(most)))
     return bound
-
-
-def _angle(a: Array, b: Array) -> float:
-    """Return the angle [rad] between two vectors."""
-    return math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))

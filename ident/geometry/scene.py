@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from typing import Literal
@@ -31,9 +32,8 @@ class Capsule:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.link)
         for key in ("start", "end"):
-            object.__setattr__(
-                self, key, frozen(getattr(self, key), (3,), f"{key} of capsule '{self.name}'", RobotError)
-            )
+            end = frozen(getattr(self, key), (3,), f"{key} of capsule '{self.name}'", RobotError)
+            object.__setattr__(self, key, end)
         if not (math.isfinite(self.radius) and self.radius > 0):
             raise RobotError(f"the radius of capsule '{self.name}' is {self.radius:g} m, wanted a number above 0")
 
@@ -57,9 +57,8 @@ class Point:
     within: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "position", frozen(self.position, (3,), f"position of point '{self.name}'", RobotError)
-        )
+        position = frozen(self.position, (3,), f"position of point '{self.name}'", RobotError)
+        object.__setattr__(self, "position", position)
         if self.within is not None:
             object.__setattr__(self, "within", tuple(self.within))
 
@@ -145,7 +144,7 @@ class Scene:
     def __post_init__(self) -> None:
         for key in ("capsules", "planes", "boxes", "points", "workspace", "ignored"):
             object.__setattr__(self, key, tuple(getattr(self, key)))
-        names = [x.name for x in (*self.capsules, *self.points, *self.planes, *self.boxes, *self.workspace)]
+        names = self._names
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise RobotError(f"the name '{min(twice)}' is used more than once", fix="Give each shape its own name")
@@ -157,11 +156,14 @@ class Scene:
         for point in self.points:
             for name in point.within or ():
                 if name not in rooms:
-                    raise RobotError(
-                        f"point '{point.name}' is kept within '{name}', which is no plane or box of the workspace"
-                        f"{nearest(name, rooms)}",
-                        fix=f"The workspace has {', '.join(rooms) or 'none'}",
-                    )
+                    problem = f"point '{point.name}' is kept within '{name}', which is no plane or box of the workspace"
+                    fix = f"The workspace has {', '.join(rooms) or 'none'}"
+                    raise RobotError(f"{problem}{nearest(name, rooms)}", fix=fix)
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of all shapes."""
+        return [x.name for x in (*self.capsules, *self.points, *self.planes, *self.boxes, *self.workspace)]
 
     def pairs(self, robot: Robot) -> tuple[Pair, ...]:
         """Return what must stay apart, in a fixed order: self, environment, workspace.
@@ -169,31 +171,33 @@ class Scene:
         Left out are the ignored pairs, capsules of the same link or of a link and its parent, and what stands on the
         base and never moves against the environment. Raises RobotError for a link or an ignored name that is unknown.
         """
-        ignored = self._ignored(robot)
+        known = [*self._names, *robot.frames]
+        for pair in self.ignored:
+            for name in pair:
+                if name not in known:
+                    problem = f"'{name}' in the ignored pair {pair[0]} - {pair[1]} is no shape and no link of robot"
+                    raise RobotError(f"{problem} '{robot.name}'{nearest(name, known)}")
         bodies: tuple[Capsule | Point, ...] = (*self.capsules, *self.points)
         on = {x.name: carrier(robot, x.link)[0] for x in bodies}
         parents = (*robot.parents, -1)  # the base, -1, is its own parent
 
         def kept(first: Capsule | Point, second: Capsule | Plane | Box) -> bool:
             ours, theirs = _labels(robot, first), _labels(robot, second)
-            return not any((a in ours and b in theirs) or (b in ours and a in theirs) for a, b in ignored)
+            return not any((a in ours and b in theirs) or (b in ours and a in theirs) for a, b in self.ignored)
 
         found = []
-        for k, a in enumerate(self.capsules):
-            for b in self.capsules[k + 1 :]:
-                i, j = on[a.name], on[b.name]
-                if i not in (j, parents[j]) and j != parents[i] and kept(a, b):
-                    found.append(Pair("self", a, b, self.self_margin))
+        for a, b in itertools.combinations(self.capsules, 2):
+            i, j = on[a.name], on[b.name]
+            if i not in (j, parents[j]) and j != parents[i] and kept(a, b):
+                found.append(Pair("self", a, b, self.self_margin))
         obstacles: tuple[Plane | Box, ...] = (*self.planes, *self.boxes)
-        for a in self.capsules:
-            for obstacle in obstacles:
-                if on[a.name] >= 0 and kept(a, obstacle):
-                    found.append(Pair("environment", a, obstacle, self.environment_margin))
-        for point in self.points:
-            for room in self.workspace:
-                wanted = point.within is None or room.name in point.within
-                if on[point.name] >= 0 and wanted and kept(point, room):
-                    found.append(Pair("workspace", point, room, self.workspace_margin))
+        for a, obstacle in itertools.product(self.capsules, obstacles):
+            if on[a.name] >= 0 and kept(a, obstacle):
+                found.append(Pair("environment", a, obstacle, self.environment_margin))
+        for point, room in itertools.product(self.points, self.workspace):
+            wanted = point.within is None or room.name in point.within
+            if on[point.name] >= 0 and wanted and kept(point, room):
+                found.append(Pair("workspace", point, room, self.workspace_margin))
         return tuple(found)
 
     def names(self, robot: Robot) -> tuple[str, ...]:
@@ -203,18 +207,6 @@ class Scene:
     def margins(self, robot: Robot) -> Array:
         """Return the least clearance wanted of each pair (m,) [m]."""
         return np.array([pair.margin for pair in self.pairs(robot)])
-
-    def _ignored(self, robot: Robot) -> tuple[tuple[str, str], ...]:
-        shapes = [x.name for x in (*self.capsules, *self.points, *self.planes, *self.boxes, *self.workspace)]
-        known = [*shapes, *robot.frames]
-        for pair in self.ignored:
-            for name in pair:
-                if name not in known:
-                    raise RobotError(
-                        f"'{name}' in the ignored pair {pair[0]} - {pair[1]} is no shape and no link of robot "
-                        f"'{robot.name}'{nearest(name, known)}"
-                    )
-        return self.ignored
 
 
 def carrier(robot: Robot, frame: str) -> tuple[int, Pose]:

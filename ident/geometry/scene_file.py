@@ -172,9 +172,7 @@ class _Units:
         self.angle = ANGLE[top.choice("angle", ANGLE, "rad")]
 
     def margins(self, top: Table) -> dict[str, float]:
-        if "margins" not in top.data:
-            return {}
-        table = top.table("margins")
+        table = top.inner("margins")
         table.known(_MARGINS)
         for key in table.data:
             if table.number(key) < 0:

@@ -107,7 +107,8 @@ class IdentifiedPayload:
         no log; as nobody knows how the joints' errors hang together, their effects add up. Where no load is seen,
         centre and tensor are not determined.
         """
-        T = _transform((frame or Pose.identity()).inverse())
+        own = (frame or Pose.identity()).inverse()
+        T = np.column_stack([transformed(unit, own) for unit in np.eye(10)])
         mass, com, inertia = to_com(T @ self.body)
         slopes = np.linalg.inv(natural_jacobian(mass, com)) @ T if self.seen else T[:1]
         variance = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
@@ -177,10 +178,8 @@ def identify_payload_against(
     torque, and the estimate's covariance is carried over. Arguments and errors as for `identify_payload`.
     """
     if estimate.base.standard != model.names or loaded.model != model.fingerprint():
-        raise RegressionError(
-            "estimate, model and factors are not of one and the same robot and terms",
-            fix="Give the experiment that the estimate comes from",
-        )
+        problem = "estimate, model and factors are not of one and the same robot and terms"
+        raise RegressionError(problem, fix="Give the experiment that the estimate comes from")
     carrier = carrying_link(model, link)
     L = loaded_columns(loaded.base, own, carrier)
     rest = _left_over(loaded, L, estimate.phi)
@@ -192,7 +191,7 @@ def identify_payload_against(
     fit = LoadFit.of(extended, rows)
     kind, dof, V = load_covariance(fit, rest, sigma, (loaded,))
     # p = B (tau - Y phi), so that an error of phi passes on as -B Y
-    D = fit.load_of(Y)
+    D = _solution(fit.R, fit.scale, Y)
     known = np.isfinite(np.diag(estimate.covariance.matrix))
     V = V + D[:, known] @ estimate.covariance.matrix[np.ix_(known, known)] @ D[:, known].T
     lost = fit.scale[:, None] * (D / lengths(Y))[:, ~known]
@@ -221,16 +220,12 @@ def loaded_errors(payload: IdentifiedPayload, loaded: Regression) -> LoadedError
 def require_apart(unloaded: Regression, loaded: Regression) -> None:
     """Raise RegressionError for factors of two models, and for a recording with and without load."""
     if loaded.model != unloaded.model:
-        raise RegressionError(
-            "the recordings with load belong to another model than those without (robot, gravity or terms differ)",
-            fix="Compress both with one and the same model",
-        )
+        problem = "the recordings with load belong to another model than those without (robot, gravity or terms differ)"
+        raise RegressionError(problem, fix="Compress both with one and the same model")
     for name in loaded.recordings:
         if name in unloaded.recordings:
-            raise RegressionError(
-                f"recording '{name}' is given with load and without",
-                fix="The load is what differs between recordings: give each to one group",
-            )
+            fix = "The load is what differs between recordings: give each to one group"
+            raise RegressionError(f"recording '{name}' is given with load and without", fix=fix)
 
 
 def carrying_link(model: Model, link: str | None) -> int:
@@ -244,22 +239,19 @@ def carrying_link(model: Model, link: str | None) -> int:
         return links.index(link)
     ends = [i for i in range(len(links)) if i not in model.robot.parents]
     if len(ends) > 1:
-        raise ModelError(
-            f"the robot has {len(ends)} ends: {', '.join(links[i] for i in ends)}", fix="Say which one carries the load"
-        )
+        problem = f"the robot has {len(ends)} ends: {', '.join(links[i] for i in ends)}"
+        raise ModelError(problem, fix="Say which one carries the load")
     return ends[0]
 
 
 def own_columns(base: BaseParameters, own: Iterable[str]) -> Array:
     """Return (b, k): a unit column per base parameter that is a joint term of the given kinds; ModelError for none."""
-    rigid = set(INERTIAL)
-    kinds = {name: name.rpartition(".")[2] for name in base.names}
+    kinds = [name.rpartition(".")[2] for name in base.names]
     wanted = list(dict.fromkeys(own))
-    terms = sorted({kind for kind in kinds.values() if kind not in rigid})
+    terms = sorted(set(kinds) - set(INERTIAL))
     known = f"It has {', '.join(terms) or 'none'}"
     require_known(wanted, terms, ModelError, "the model has no joint term", fix=known)
-    chosen = [i for i, name in enumerate(base.names) if kinds[name] in wanted]
-    return np.eye(len(base.names))[:, chosen]
+    return np.eye(len(kinds))[:, [kind in wanted for kind in kinds]]
 
 
 def loaded_columns(base: BaseParameters, own: Iterable[str], link: int) -> Array:
@@ -292,11 +284,6 @@ def _left_over(loaded: Regression, L: Array, phi: Array) -> Regression:
 
     base = BaseParameters.each([f"load{i}" for i in every])
     return Regression(f"{loaded.model}|left", base, (every,) * loaded.n_joints, loaded.mapped(left))
-
-
-def _transform(pose: Pose) -> Array:
-    """Return T (10, 10) with transformed(p, pose) = T @ p."""
-    return np.column_stack([transformed(unit, pose) for unit in np.eye(10)])
 
 
 #: Segments with and without load from which on error bars come from the differences between segments.
@@ -355,10 +342,6 @@ class LoadFit:
     def others_at(self, body: Array) -> Array:
         """Return the x that fits best beside a given load (10,)."""
         return _solution(self.A1, lengths(self.A1), self.z - self.A2 @ body)
-
-    def load_of(self, columns: Array) -> Array:
-        """Return the load (10, k) that columns (rows, k) in the place of the torque would give."""
-        return _solution(self.R, self.scale, columns)
 
 
 def existing(fit: LoadFit, V: Array, mass: float | None = None) -> tuple[Array, bool]:

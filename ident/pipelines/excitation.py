@@ -271,7 +271,7 @@ def _sensible(wishes: ExciteWishes) -> None:
         )
 
 
-def _basis(wishes: ExciteWishes) -> Fourier | FourierAndPolynomial | PeriodicSpline:
+def _basis(wishes: ExciteWishes) -> Fourier | PeriodicSpline:
     elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
     if wishes.splines is not None:
         if elsewhere:
@@ -284,9 +284,7 @@ def _basis(wishes: ExciteWishes) -> Fourier | FourierAndPolynomial | PeriodicSpl
     return FourierAndPolynomial(base, wishes.order) if elsewhere else Fourier(base, wishes.order)
 
 
-def _resumed(
-    wishes: ExciteWishes, robot: Robot, basis: Fourier | FourierAndPolynomial | PeriodicSpline
-) -> tuple[tuple[Trajectory, ...], int]:
+def _resumed(wishes: ExciteWishes, robot: Robot, basis: Fourier | PeriodicSpline) -> tuple[tuple[Trajectory, ...], int]:
     """Return the motion to go on from, if any, and the seed: without a wish, the next one after the stored search's."""
     if wishes.resume is None:
         return (), wishes.seed or 0

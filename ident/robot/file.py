@@ -180,9 +180,7 @@ def _from_table(table: Table, path: Path) -> Robot:
     convention = table.choice("convention", ("dh", "mdh"))
     length = LENGTH[table.choice("length", LENGTH)]
     angle = ANGLE[table.choice("angle", ANGLE)]
-    base = Pose.identity()
-    if "base" in table.data:
-        base = _placed(table, "base", _POSE)
+    base = _placed(table, "base", _POSE)
     rows = [_row(row, length, angle) for row in table.tables("joint")]
     name = table.text("name", path.stem)
     rounded = {}
@@ -192,10 +190,8 @@ def _from_table(table: Table, path: Path) -> Robot:
         if words := tuple(f"{key} = {row[key]:.12g}" for key in turns if meant[key] != row[key]):
             rounded[row.get("name", f"joint{i + 1}")] = words
         rows[i] = row | meant
-    if convention == "dh":
-        robot = from_dh(name, [DHJoint(**row) for row in rows], base=base)
-    else:
-        robot = from_mdh(name, [MDHJoint(**row) for row in rows], base=base)
+    row_type = DHJoint if convention == "dh" else MDHJoint
+    robot = _serial(name, [row_type(**row) for row in rows], row_type, GRAVITY, base)
     held = to_hold(robot.joint_names, _lock(table, lambda: robot.slides, length), _keep(table), path.name)
     if len(held) == robot.n:
         raise table.error("lock", "holds all joints", "Leave one to move")
@@ -234,8 +230,8 @@ def _with_flange(table: Table, robot: Robot) -> Robot:
 
 
 def _placed(table: Table, key: str, known: Mapping[str, str]) -> Pose:
-    """Return the pose { xyz, rpy } of a DH robot's file in SI units; each defaults to zero."""
-    given = table.table(key)
+    """Return the pose { xyz, rpy } of a DH robot's file in SI units; each defaults to zero, and so does the whole."""
+    given = table.inner(key)
     given.known(known)
     xyz, turn = (given.numbers(part, 3) if part in given.data else np.zeros(3) for part in ("xyz", "rpy"))
     angles = (_meant(table, a) for a in turn / ANGLE[table.choice("angle", ANGLE)])

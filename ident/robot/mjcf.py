@@ -70,7 +70,7 @@ class _Place:
 
     body: str | None
     pose: Pose
-    childclass: str | None = field(default=None)
+    childclass: str | None = None
 
 
 class Mjcf:
@@ -83,9 +83,8 @@ class Mjcf:
     """
 
     def __init__(self, file: str, root: Element, *, meant: bool = False) -> None:
-        self.file = file
+        self.file, self._meant = file, meant
         self.sites: dict[str, tuple[str, Pose]] = {}
-        self._meant = meant
         self.bodies: dict[str, FoundBody] = {}
         self.joints: dict[str, FoundJoint] = {}
         self.elements: dict[str, Element] = {}
@@ -109,11 +108,8 @@ class Mjcf:
                 for name, harmless in _ALTERING.items():
                     value = self._compiler.get(name, harmless[0])
                     if value.strip() not in harmless and not _zero(value, harmless):
-                        raise self._error(
-                            f"with {name}='{value}' MuJoCo changes or ignores the inertias that are written",
-                            element,
-                            f"Remove {name} from <compiler>",
-                        )
+                        problem = f"with {name}='{value}' MuJoCo changes or ignores the inertias that are written"
+                        raise self._error(problem, element, f"Remove {name} from <compiler>")
             if element.tag == "default":
                 self._default(element, "main", self._classes["main"])
 
@@ -135,14 +131,10 @@ class Mjcf:
         fix = f"Give '{cut(included, 60)}' if that is the robot, or save" if included else "Save"
         return self._error(f"<{element.tag}> is not followed", element, f"{fix} the whole model with MuJoCo first")
 
-    def of_class(self, element: Element, name: str = "main") -> Attributes:
-        """Return the element's attributes, those of its class or of class `name` where it has none."""
-        return self._values(element, _Place(None, Pose.identity(), name))
-
-    def _values(self, element: Element, place: _Place) -> Attributes:
-        """Return the element's attributes, its class's where it has none."""
+    def of_class(self, element: Element, childclass: str | None = None) -> Attributes:
+        """Return the element's attributes, those of its class or of `childclass` where it has none."""
         own = element.values
-        name = own.get("class", place.childclass or "main")
+        name = own.get("class", childclass or "main")
         if name not in self._classes:
             raise self._error(f"there is no default class '{name}'", element)
         return {**self._classes[name].get(element.tag, {}), **own}
@@ -153,14 +145,14 @@ class Mjcf:
                 raise self._not_followed(element)
             if element.tag == "frame":
                 values = element.values
-                inside = _Place(place.body, place.pose @ self._pose(element, values), _class(values, place))
-                self._walk(element, inside)
+                pose = place.pose @ self._pose(element, values)
+                self._walk(element, _Place(place.body, pose, values.get("childclass", place.childclass)))
             elif element.tag == "body":
                 self._body(element, place)
             elif element.tag in ("joint", "freejoint") and place.body is not None:
                 self._joint(element, place)
             elif element.tag == "site" and place.body is not None and "name" in element.attributes:
-                given = self._values(element, place)
+                given = self.of_class(element, place.childclass)
                 if "fromto" not in given:
                     at = place.pose @ self._pose(element, given)
                     self.sites[given["name"]] = (place.body, self.bodies[place.body].pose.inverse() @ at)
@@ -171,7 +163,7 @@ class Mjcf:
         if key in self.bodies:
             raise self._error(f"a body of the name '{key}' stands already in the file", element)
         pose = place.pose @ self._pose(element, values, self._meant)
-        inside = _Place(key, pose, _class(values, place))
+        inside = _Place(key, pose, values.get("childclass", place.childclass))
         inertial, unclear = self._own_inertial(element, inside)
         self.bodies[key] = FoundBody(place.body, pose, inertial, unclear, self._rounded(values))
         self.elements[key] = element
@@ -180,8 +172,8 @@ class Mjcf:
     def _own_inertial(self, element: Element, place: _Place) -> tuple[Array | None, str | None]:
         found = element.all("inertial")
         if not found:
-            geoms = [g for g in _deep(element, "geom") if self._weighs(g, place)]
-            return None, "MuJoCo makes its mass of its geoms" if geoms else None
+            weighs = [self._weighs(geom, place) for geom in _geoms(element)]
+            return None, "MuJoCo makes its mass of its geoms" if any(weighs) else None
         values = found[0].values
         mass = self.numbers(found[0], values, "mass", 1)[0]
         self.numbers(found[0], values, "pos", 3)  # no default, as for MuJoCo
@@ -195,14 +187,12 @@ class Mjcf:
         return transformed(from_com(mass, np.zeros(3), about), self._pose(found[0], values)), None
 
     def _weighs(self, geom: Element, place: _Place) -> bool:
-        values = self._values(geom, place)
-        if "mass" in values:
-            return self.numbers(geom, values, "mass", 1)[0] != 0
-        return self.numbers(geom, values, "density", 1, (1000.0,))[0] != 0
+        values = self.of_class(geom, place.childclass)
+        return self.numbers(geom, values, "mass" if "mass" in values else "density", 1, (1000.0,))[0] != 0
 
     def _joint(self, element: Element, place: _Place) -> None:
         assert place.body is not None
-        values = self._values(element, place)
+        values = self.of_class(element, place.childclass)
         name = values.get("name", _unnamed(element))
         kind = "free" if element.tag == "freejoint" else values.get("type", "hinge")
         if name in self.joints:
@@ -294,14 +284,9 @@ def _unnamed(element: Element) -> str:
     return f"{element.tag} in line {element.line}, byte {element.start}"
 
 
-def _class(values: Attributes, place: _Place) -> str | None:
-    return values.get("childclass", place.childclass)
-
-
-def _deep(element: Element, tag: str) -> list[Element]:
-    """Return the children of this tag, those in <frame> too."""
-    inside = [g for frame in element.all("frame") for g in _deep(frame, tag)]
-    return [*element.all(tag), *inside]
+def _geoms(element: Element) -> list[Element]:
+    """Return the geoms that are children, those in <frame> too."""
+    return [*element.all("geom"), *(geom for frame in element.all("frame") for geom in _geoms(frame))]
 
 
 def _zero(value: str, harmless: tuple[str, ...]) -> bool:

@@ -168,7 +168,7 @@ class Robot:
             raise RobotError(f"robot '{self.name}' has no moving joint")
         if len(self.links) != n:
             raise RobotError(f"robot '{self.name}' has {n} joints but {len(self.links)} moving links")
-        for what, names in (("joint", [j.name for j in self.joints]), ("link", list(self.links))):
+        for what, names in (("joint", self.joint_names), ("link", self.links)):
             twice = {x for x in names if names.count(x) > 1}
             if twice:
                 raise RobotError(f"{what} name '{min(twice)}' is used more than once", fix="Give each its own name")
@@ -352,9 +352,8 @@ def moving_frame(robot: Robot, name: str) -> tuple[int, Pose]:
     if name in robot.frames and robot.frames[name][0] >= 0:
         return robot.frames[name]
     known = moving_frames(robot)
-    raise InputError(
-        f"no moving frame of '{robot.name}' is called '{name}'{nearest(name, known)}", fix=f"It has {', '.join(known)}"
-    )
+    problem = f"no moving frame of '{robot.name}' is called '{name}'{nearest(name, known)}"
+    raise InputError(problem, fix=f"It has {', '.join(known)}")
 
 
 def moving_frames(robot: Robot) -> tuple[str, ...]:

@@ -194,15 +194,13 @@ def corrected_robot(robot: Robot, unknowns: Sequence[Unknown], values: ArrayLike
         elif u.kind == "zero":
             joints[u.joint] = replace(joints[u.joint], placement=joints[u.joint].pose(value))
         elif u.kind == "length":
-            joints[u.joint] = _lengthened(joints[u.joint], value * np.array(u.direction), own=u.own)
+            joint, by = joints[u.joint], Pose(np.eye(3), value * np.array(u.direction))
+            if u.own:
+                joints[u.joint] = replace(joint, placement=joint.placement @ by, point=joint.point - by.position)
+            else:
+                joints[u.joint] = replace(joint, placement=by @ joint.placement)
     found = replace(robot, joints=tuple(joints))
     if not tilted:
         return found
     angle = float(np.linalg.norm(turn))
     return found.with_gravity(axis_angle(turn / angle, angle).T @ robot.gravity)
-
-
-def _lengthened(joint: Joint, by: Array, *, own: bool) -> Joint:
-    if own:
-        return replace(joint, placement=joint.placement @ Pose(np.eye(3), by), point=joint.point - by)
-    return replace(joint, placement=Pose(np.eye(3), by) @ joint.placement)

@@ -205,9 +205,8 @@ def _inertial(at: At, link: Element) -> Array | None:
 def _joint(at: At, name: str, element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
     kind = at.text(element, "type")
     if kind not in KINDS:
-        raise at.error(
-            f"the type is '{cut(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}", element
-        )
+        known = f"{', '.join(KINDS)}{nearest(kind, KINDS)}"
+        raise at.error(f"the type is '{cut(kind, 40)}', wanted one of {known}", element)
     ends = []
     for end in ("parent", "child"):
         holder = at.need(element, end)
@@ -263,11 +262,8 @@ def _limits(at: At, joint: UrdfJoint) -> Limits:
     bounded = joint.kind != "continuous"
     if element is None:
         if bounded:
-            raise at.error(
-                f"a {joint.kind} joint needs <limit>, and there is none",
-                joint.element,
-                'Add <limit lower="..." upper="..." effort="..." velocity="..."/>',
-            )
+            fix = 'Add <limit lower="..." upper="..." effort="..." velocity="..."/>'
+            raise at.error(f"a {joint.kind} joint needs <limit>, and there is none", joint.element, fix)
         return Limits()
     at.known(element, ("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"))
 
@@ -314,12 +310,10 @@ def _root(links: Mapping[str, UrdfLink], joints: Mapping[str, UrdfJoint], file: 
     above: dict[str, UrdfJoint] = {}
     for joint in joints.values():
         if joint.child in above:
-            raise RobotError(
-                f"link '{joint.child}' is the child of two joints, '{above[joint.child].name}' and '{joint.name}'",
-                file=file,
-                line=joint.element.line,
-                fix="Closed chains are not modelled: cut one of the two joints",
-            )
+            two = f"'{above[joint.child].name}' and '{joint.name}'"
+            fix = "Closed chains are not modelled: cut one of the two joints"
+            problem = f"link '{joint.child}' is the child of two joints, {two}"
+            raise RobotError(problem, file=file, line=joint.element.line, fix=fix)
         above[joint.child] = joint
     try:
         TopologicalSorter({child: [joint.parent] for child, joint in above.items()}).prepare()
@@ -329,10 +323,7 @@ def _root(links: Mapping[str, UrdfLink], joints: Mapping[str, UrdfJoint], file: 
         raise RobotError(f"the links {names} form a loop", file=file, line=above[loop[-2]].element.line) from None
     roots = [name for name in links if name not in above]
     if len(roots) > 1:
-        raise RobotError(
-            f"links '{roots[0]}' and '{roots[1]}' both have no parent, and a robot has one root",
-            file=file,
-            line=links[roots[1]].element.line,
-            fix="Connect them with a joint, or remove one",
-        )
+        problem = f"links '{roots[0]}' and '{roots[1]}' both have no parent, and a robot has one root"
+        line = links[roots[1]].element.line
+        raise RobotError(problem, file=file, line=line, fix="Connect them with a joint, or remove one")
     return roots[0]

@@ -80,10 +80,8 @@ def with_origins(source: bytes, described: Robot, corrected: Robot) -> bytes:
             continue
         own = urdf.joints[joint.name]
         origin = own.origin @ joint.placement.inverse() @ now.placement
-        values: dict[str, float | list[float]] = {
-            "xyz": [float(x) for x in origin.position],
-            "rpy": [float(x) for x in roll_pitch_yaw(origin.rotation)],
-        }
+        rpy = roll_pitch_yaw(origin.rotation)
+        values: dict[str, float | list[float]] = {"xyz": origin.position.tolist(), "rpy": rpy.tolist()}
         found = own.element.all("origin")
         if found:
             edits += [attribute_edit(found[0], key, _text(value)) for key, value in values.items()]
@@ -179,16 +177,13 @@ def _same_robot(urdf: Urdf, robot: Robot) -> Robot:
 
 def _why(robot: Robot, i: int, given: Array, what: str) -> str:
     failures = consistency(given).failures()
-    fixed = [b for b in robot.fixed if b.link == i and b.inertial is not None]
+    start = f"link '{robot.links[i]}' cannot be written"
+    fixed = [f"'{b.name}' ({b.inertial[0]:.6g} kg)" for b in robot.fixed if b.link == i and b.inertial is not None]
     if failures or not fixed:
-        return (
-            f"link '{robot.links[i]}' cannot be written, for such a body cannot exist: {'; '.join(failures) or what}."
-        )
-    names = ", ".join(f"'{b.name}' ({b.inertial[0]:.6g} kg)" for b in fixed if b.inertial is not None)
+        return f"{start}, for such a body cannot exist: {'; '.join(failures) or what}."
     return (
-        f"link '{robot.links[i]}' cannot be written: its {given[0]:.6g} kg include what is fixed to it, {names}, and "
-        f"without these as the file has them the rest cannot exist: {what}. "
-        "Correct the <inertial> of the fixed bodies in the URDF."
+        f"{start}: its {given[0]:.6g} kg include what is fixed to it, {', '.join(fixed)}, and without these as the "
+        f"file has them the rest cannot exist: {what}. Correct the <inertial> of the fixed bodies in the URDF."
     )
 
 

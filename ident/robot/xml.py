@@ -87,28 +87,22 @@ def parse_xml(data: bytes, *, file: str | None = None) -> Element:
     open_elements: list[tuple[str, int, Mapping[str, Attribute], list[Element], int, int, bool]] = []
     roots: list[Element] = []
 
+    def refused(problem: str, fix: str | None = None) -> RobotError:
+        return RobotError(problem, file=file, line=parser.CurrentLineNumber, fix=fix)
+
     def declaration(_version: str, encoding: str | None, _standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
-            raise RobotError(
-                f"the file declares the encoding '{encoding}'",
-                file=file,
-                line=parser.CurrentLineNumber,
-                fix="Save it as UTF-8 and declare encoding='utf-8'",
-            )
+            fix = "Save it as UTF-8 and declare encoding='utf-8'"
+            raise refused(f"the file declares the encoding '{encoding}'", fix)
 
     def doctype(name: str, _system: str | None, _public: str | None, _internal: bool) -> None:
-        raise RobotError(
-            f"the file holds a DOCTYPE ('{name[:40]}'), which can define entities that grow without end or read other "
-            "files, and is refused",
-            file=file,
-            line=parser.CurrentLineNumber,
-            fix="Remove the DOCTYPE and write out what its entities stand for",
-        )
+        danger = "which can define entities that grow without end or read other files, and is refused"
+        fix = "Remove the DOCTYPE and write out what its entities stand for"
+        raise refused(f"the file holds a DOCTYPE ('{name[:40]}'), {danger}", fix)
 
     def start(tag: str, values: dict[str, str]) -> None:
         if len(open_elements) >= MAX_DEPTH:
-            problem = f"elements are nested more than {MAX_DEPTH} deep"
-            raise RobotError(problem, file=file, line=parser.CurrentLineNumber)
+            raise refused(f"elements are nested more than {MAX_DEPTH} deep")
         line, begin = parser.CurrentLineNumber, parser.CurrentByteIndex
         attributes, tag_end, empty = _scan(data, begin, line, values)
         open_elements.append((tag, line, attributes, [], begin, tag_end, empty))
@@ -213,9 +207,9 @@ class At:
         """Return the pose of an <origin>, identity without."""
         if origin is None:
             return Pose.identity()
-        self.known(origin, ("xyz", "rpy"))
-        xyz = self.numbers(origin, "xyz", 3) if "xyz" in origin.attributes else [0.0, 0.0, 0.0]
-        angles = self.numbers(origin, "rpy", 3) if "rpy" in origin.attributes else [0.0, 0.0, 0.0]
+        parts = ("xyz", "rpy")
+        self.known(origin, parts)
+        xyz, angles = (self.numbers(origin, x, 3) if x in origin.attributes else [0.0] * 3 for x in parts)
         return Pose(rpy(*angles), np.array(xyz))
 
 

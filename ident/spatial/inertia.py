@@ -141,11 +141,9 @@ def pseudo_inertia_exact(inertials: Iterable[float | Fraction]) -> list[list[Fra
     return [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz], [hx, hy, hz, m]]
 
 
+_UNITS = np.array([pseudo_inertia_exact(unit) for unit in np.eye(10)], dtype=np.float64)
 #: vec(J) = PSEUDO_INERTIA_MAP @ inertials, (16, 10).
-PSEUDO_INERTIA_MAP = (
-    np.array([pseudo_inertia_exact(unit) for unit in np.eye(10)], dtype=np.float64).reshape(10, 16).T.copy()
-)
-PSEUDO_INERTIA_MAP.setflags(write=False)
+PSEUDO_INERTIA_MAP = frozen(_UNITS.reshape(10, 16).T, (16, 10), "pseudo-inertias")
 
 
 def pseudo_inertia(inertials: ArrayLike) -> Array:
@@ -224,20 +222,18 @@ class Consistency:
 
     def failures(self) -> list[str]:
         """Return one phrase per condition that fails, with the amount; empty when consistent."""
+        if self.consistent:
+            return []
         a, _, c = self.moments
         found = []
-        if self.mass < 0 or (self.mass == 0 and not self.consistent):
+        if self.mass <= 0:
             found.append(f"m > 0 fails: m = {self.mass:.6g} kg")
-        if a < 0 and not self.consistent:
+        if a < 0:
             found.append(f"I_c > 0 fails: smallest principal moment about the centre of mass = {a:.6g} kg m^2")
-        if self.triangle_gap < 0 and not self.consistent:
-            found.append(
-                "triangle inequality fails: the two smaller principal moments sum to "
-                f"{-self.triangle_gap:.6g} kg m^2 less than the largest ({c:.6g} kg m^2)"
-            )
-        if not found and not self.consistent:
-            found.append("the pseudo-inertia is not positive semidefinite, by rounding only")
-        return found
+        if self.triangle_gap < 0:
+            less = f"{-self.triangle_gap:.6g} kg m^2 less than the largest ({c:.6g} kg m^2)"
+            found.append(f"triangle inequality fails: the two smaller principal moments sum to {less}")
+        return found or ["the pseudo-inertia is not positive semidefinite, by rounding only"]
 
 
 def consistency(inertials: ArrayLike) -> Consistency:

@@ -73,7 +73,7 @@ def examine(sheet: Sheet) -> tuple[Finding, ...]:
         _point(sheet, decision),
         _body(sheet, decision),
         *_density(sheet),
-        _digits(sheet) if sheet.lost else _gyration(sheet),
+        _gyration(sheet),
         *_remarks(sheet),
     )
 
@@ -178,11 +178,10 @@ def _point(sheet: Sheet, decision: Decision) -> Finding:
         else:
             why = "a body could exist about either point"
         return Finding("point", "undecided", UNDECIDED, f"{why}; the report names it", line)
-    if decision.as_named:
-        evidence = f"were it otherwise, {decision.refuted_point(False)}"
-        return Finding("point", "decided", "the tensors are about the points that the report names", evidence, line)
-    evidence = f"as named, {decision.refuted_point(True)}"
-    return Finding("point", "problem", "the tensors are not about the points that the report names", evidence, line)
+    verdict: Verdict = "decided" if decision.as_named else "problem"
+    value = f"the tensors are {'' if decision.as_named else 'not '}about the points that the report names"
+    other = "were it otherwise" if decision.as_named else "as named"
+    return Finding("point", verdict, value, f"{other}, {decision.refuted_point(not decision.as_named)}", line)
 
 
 def _body(sheet: Sheet, decision: Decision) -> Finding:
@@ -202,37 +201,30 @@ def _body(sheet: Sheet, decision: Decision) -> Finding:
 
 def _density(sheet: Sheet) -> list[Finding]:
     """Compare mass over volume with the printed density, and with those of materials."""
-    found = []
-    volume = None if sheet.volume is None else sheet.volume.range
-    if sheet.volume is not None and volume is not None and volume.lo > 0:
-        mass = sheet.mass.range
-        low, high = mass.lo / volume.hi, mass.hi / volume.lo
-        middle = float(sheet.mass.value / sheet.volume.value)
-        text = f"mass over volume is {middle:.5g} kg/m^3"
-        hint = " (the mass is overridden)" if sheet.mass.overridden else ""
-        if sheet.density is not None and not Range(low, high).meets(sheet.density.range):
-            printed = float(sheet.density.value)
-            text += f", the density is printed as {printed:.5g} kg/m^3{hint}"
-            what = "mass, volume and density contradict one another"
-            found.append(Finding("density", "problem", what, text, sheet.density.line))
-        elif high < DENSITIES[0] or low > DENSITIES[1]:
-            evidence = f"{text}, and materials have {DENSITIES[0]:g} to {DENSITIES[1]:g}; ask for the units of both"
-            found.append(Finding("density", "problem", f"{middle:.5g} kg/m^3 is no material's", evidence))
-        elif sheet.program == "SolidWorks" and low <= UNASSIGNED <= high < 1.01 * low:
-            evidence = f"{text}, which SolidWorks takes where no material is assigned; ask what the part is made of"
-            found.append(Finding("density", "undecided", f"{UNASSIGNED:g} kg/m^3", evidence))
-        else:
-            found.append(Finding("density", "agrees", f"{middle:.5g} kg/m^3", text + " and could be a material's"))
-        named = [x for word, x in MATERIALS.items() if re.search(word, sheet.material, re.IGNORECASE)]
-        if len(named) == 1 and (high < named[0][0] or low > named[0][1]):
-            has = f"{middle:.5g} kg/m^3{hint}, and {sheet.material} has {named[0][0]:g} to {named[0][1]:g}"
-            found.append(Finding("material", "problem", f"the density is not that of {sheet.material}", has))
+    if sheet.volume is None or sheet.volume.range.lo <= 0:
+        return []
+    mass, volume = sheet.mass.range, sheet.volume.range
+    low, high = mass.lo / volume.hi, mass.hi / volume.lo
+    middle = float(sheet.mass.value / sheet.volume.value)
+    text = f"mass over volume is {middle:.5g} kg/m^3"
+    hint = " (the mass is overridden)" if sheet.mass.overridden else ""
+    if sheet.density is not None and not Range(low, high).meets(sheet.density.range):
+        text += f", the density is printed as {float(sheet.density.value):.5g} kg/m^3{hint}"
+        what = "mass, volume and density contradict one another"
+        found = [Finding("density", "problem", what, text, sheet.density.line)]
+    elif high < DENSITIES[0] or low > DENSITIES[1]:
+        text += f", and materials have {DENSITIES[0]:g} to {DENSITIES[1]:g}; ask for the units of both"
+        found = [Finding("density", "problem", f"{middle:.5g} kg/m^3 is no material's", text)]
+    elif sheet.program == "SolidWorks" and low <= UNASSIGNED <= high < 1.01 * low:
+        text += ", which SolidWorks takes where no material is assigned; ask what the part is made of"
+        found = [Finding("density", "undecided", f"{UNASSIGNED:g} kg/m^3", text)]
+    else:
+        found = [Finding("density", "agrees", f"{middle:.5g} kg/m^3", text + " and could be a material's")]
+    named = [x for word, x in MATERIALS.items() if re.search(word, sheet.material, re.IGNORECASE)]
+    if len(named) == 1 and (high < named[0][0] or low > named[0][1]):
+        has = f"{middle:.5g} kg/m^3{hint}, and {sheet.material} has {named[0][0]:g} to {named[0][1]:g}"
+        found.append(Finding("material", "problem", f"the density is not that of {sheet.material}", has))
     return found
-
-
-def _digits(sheet: Sheet) -> Finding:
-    what = f"{printed_as_zero(sheet)}, and no body has moments of zero"
-    return Finding("digits", "problem", "print more decimals, or smaller units", what, sheet.tensor[0].line)
 
 
 def _gyration(sheet: Sheet) -> Finding:
@@ -242,9 +234,12 @@ def _gyration(sheet: Sheet) -> Finding:
     is A^2 / (4 pi V) long, and no connected body of them is much longer. In a bounding box, no mass is farther from the
     centre of mass, in the mean of squares, than half its diagonal.
     """
+    about, line = "radius of gyration", sheet.tensor[0].line
+    if sheet.lost:
+        what = f"{printed_as_zero(sheet)}, and no body has moments of zero"
+        return Finding("digits", "problem", "print more decimals, or smaller units", what, line)
     mass, _, inertia = central(sheet, decide(sheet).products or "tensor")
     k = math.sqrt(max(float(np.trace(inertia)), 0.0) / 2 / mass)
-    about, line = "radius of gyration", sheet.tensor[0].line
     low, high, of = *GYRATION, "links of robots"
     if sheet.volume is not None and sheet.volume.value > 0:
         v = float(sheet.volume.value)
@@ -262,10 +257,9 @@ def _gyration(sheet: Sheet) -> Finding:
         return Finding(about, "agrees", f"{k:.4g} m", text, line)
     middle = math.sqrt(low * high)
     power = 3 * round(math.log10((middle / k) ** 2) / 3) if k > 0 else 0
-    hint = (
-        f"; with moments of inertia 1e{power} times as large it would be {k * 10 ** (power / 2):.3g} m" if power else ""
-    )
-    return Finding(about, "problem", "ask for the unit of the moments of inertia", text + hint, line)
+    if power:
+        text += f"; with moments of inertia 1e{power} times as large it would be {k * 10 ** (power / 2):.3g} m"
+    return Finding(about, "problem", "ask for the unit of the moments of inertia", text, line)
 
 
 def _remarks(sheet: Sheet) -> list[Finding]:
@@ -310,27 +304,16 @@ def examine_table(cad: Cad) -> tuple[Finding, ...]:
             read = cad_of(replace(cad.table, convention=convention), cad.source)
             impossible[at, sign] = [v.link for v in check_cad(read) if v.status == "impossible"]
     left = [key for key, links in impossible.items() if not links]
-    return (
-        _finding("point", 0, declared.tensor_at, _AT, left, impossible, len(cad.links)),
-        _finding("products", 1, declared.products, SAID, left, impossible, len(cad.links)),
-    )
 
+    def finding(about: str, k: int, given: str, said: Mapping[str, str]) -> Finding:
+        worst = {word: min(len(links) for key, links in impossible.items() if key[k] == word) for word in said}
+        counts = "; ".join(f"{said[word]}: {n} of {len(cad.links)} links impossible" for word, n in worst.items())
+        words = {key[k] for key in left}
+        if len(words) != 1:
+            return Finding(about, "undecided", UNDECIDED.replace("report", "table"), f"{counts}; declared is {given}")
+        (word,) = words
+        if word == given:
+            return Finding(about, "decided", said[word], f"{counts}; it is declared so")
+        return Finding(about, "problem", f"{said[word]}, not {said[given]} as declared", counts)
 
-def _finding(
-    about: str,
-    k: int,
-    declared: str,
-    said: Mapping[str, str],
-    left: list[tuple[str, str]],
-    impossible: dict[tuple[str, str], list[str]],
-    count: int,
-) -> Finding:
-    worst = {word: min(len(links) for key, links in impossible.items() if key[k] == word) for word in said}
-    counts = "; ".join(f"{said[word]}: {n} of {count} links impossible" for word, n in worst.items())
-    words = {key[k] for key in left}
-    if len(words) != 1:
-        return Finding(about, "undecided", UNDECIDED.replace("report", "table"), f"{counts}; declared is {declared}")
-    (word,) = words
-    if word == declared:
-        return Finding(about, "decided", said[word], f"{counts}; it is declared so")
-    return Finding(about, "problem", f"{said[word]}, not {said[declared]} as declared", counts)
+    return finding("point", 0, declared.tensor_at, _AT), finding("products", 1, declared.products, SAID)

@@ -113,23 +113,15 @@ class _State:
         understood = "nothing"
         if read:
             first, last = min(read.values()), max(read.values())
-            understood = (
-                f"{', '.join(_SAID[k] for k in read)} (from line {first}{f' to {last}' if last > first else ''})"
-            )
-        raise CadError(
-            f"{problem}; understood as a {self.layout.program} report in {self.layout.language}: {understood}",
-            file=self.file,
-            line=line,
-            fix=fix or None,
-        )
+            lines = f"from line {first}{f' to {last}' if last > first else ''}"
+            understood = f"{', '.join(_SAID[k] for k in read)} ({lines})"
+        kind = f"a {self.layout.program} report in {self.layout.language}"
+        raise CadError(f"{problem}; understood as {kind}: {understood}", file=self.file, line=line, fix=fix or None)
 
     def begin(self, key: str, line: int) -> None:
         if key in self.at:
-            self.fail(
-                f"a second {_SAID[key]}, the first stands in line {self.at[key]}",
-                line,
-                "Keep one report in each file: one link, printed once",
-            )
+            problem = f"a second {_SAID[key]}, the first stands in line {self.at[key]}"
+            self.fail(problem, line, "Keep one report in each file: one link, printed once")
         self.at[key] = line
 
     def begin_block(self, key: str, line: int, unit: str | None = None) -> None:
@@ -142,12 +134,9 @@ class _State:
         """Read numbers of a block, in its unit where they have none of their own."""
         for key, text in zip(keys, texts, strict=True):
             if key in self.entries[block]:
-                first = self.entries[block][key].line
-                self.fail(
-                    f"{key} of the {_SAID[block]} is given twice, first in line {first}", line, "Keep one of them"
-                )
-            number = self.number(text, unit or self.units[block], kind, line, block in self.over)
-            self.entries[block][key] = number
+                first = f"first in line {self.entries[block][key].line}"
+                self.fail(f"{key} of the {_SAID[block]} is given twice, {first}", line, "Keep one of them")
+            self.entries[block][key] = self.number(text, unit or self.units[block], kind, line, block in self.over)
 
     def inside(self, block: str, found: Groups, line: int) -> None:
         if self.open != block:
@@ -160,9 +149,8 @@ class _State:
                     problem = f"'{text}' has another decimal mark than the numbers from line {self.mark[1]} on"
                     self.fail(problem, line, "Write all numbers with a point, or all with a comma")
                 self.mark = self.mark or (sign, line)
-        if kind is None:
-            name, factor = "", printed_unit("kg", "mass")[1]
-        else:
+        name, factor = "", Fraction(1)
+        if kind is not None:
             try:
                 name, factor = printed_unit(unit, kind)
             except ValueError:
@@ -209,11 +197,11 @@ def _box(state: _State, what: What, found: Groups, line: int) -> None:
     state.put("box", [found["k"]], [found["number"]], "length", line, found["unit"])
 
 
-def _center(state: _State, what: What, found: Groups, line: int) -> None:
-    """Read the coordinates, or the heading above them."""
-    state.begin_block("center", line, found["unit"])
+def _block(state: _State, what: What, found: Groups, line: int) -> None:
+    """Read the heading of the centre or the principal moments, or the coordinates of the centre in a line."""
+    state.begin_block(what, line, found["unit"])
     if found["over"]:
-        state.over.add("center")
+        state.over.add(what)
     if found["a"]:
         state.open = ""
         for k, c in zip("xyz", "abc", strict=True):
@@ -223,10 +211,6 @@ def _center(state: _State, what: What, found: Groups, line: int) -> None:
 def _coordinate(state: _State, what: What, found: Groups, line: int) -> None:
     state.inside("center", found, line)
     state.put("center", [found["k"].lower()], [found["number"]], "length", line, found["unit"])
-
-
-def _principal(state: _State, what: What, found: Groups, line: int) -> None:
-    state.begin_block("principal", line, found["unit"])
 
 
 def _moment(state: _State, what: What, found: Groups, line: int) -> None:
@@ -305,7 +289,7 @@ def _closed(state: _State) -> None:
 
 _TAKE: Mapping[What, Any] = {
     "name": _text, "configuration": _text, "frame": _text, "material": _text, "density": _scalar, "mass": _scalar,
-    "volume": _scalar, "area": _scalar, "center": _center, "coordinate": _coordinate, "principal": _principal,
+    "volume": _scalar, "area": _scalar, "center": _block, "coordinate": _coordinate, "principal": _block,
     "moment": _moment, "tensor": _tensor, "point": _point, "row": _row, "box": _box,
 }  # fmt: skip
 
@@ -336,9 +320,8 @@ def _finished(state: _State, last: int) -> Sheet:
         state.fail("there are no moments of inertia along the output axes", last, cut)
     mass: Number = state.found["mass"]
     if mass.value <= 0:
-        fix = (
-            "Print it with more decimals, or in a smaller unit" if mass.value == 0 else "Correct it in the CAD program"
-        )
+        finer = "Print it with more decimals, or in a smaller unit"
+        fix = "Correct it in the CAD program" if mass.value else finer
         state.fail(f"the mass is {mass.text} {mass.unit}, and a body has a positive one", mass.line, fix)
     for key in ("density", "volume", "area"):
         if key in state.found and state.found[key].value < 0:

@@ -96,12 +96,9 @@ def decoded(data: bytes, file: str) -> str:
             text = ""
         if any(re.search(mark, line) for mark in CHINESE.marks for line in map(plain, text.split("\n"))):
             return text  # many bytes would pass as GB18030, so it must also make sense
-        raise CadError(
-            "the text is neither UTF-8 nor UTF-16 with a byte order mark nor GB18030",
-            file=file,
-            line=data.count(b"\n", 0, cause.start) + 1,
-            fix="Save it in UTF-8",
-        ) from cause
+        problem = "the text is neither UTF-8 nor UTF-16 with a byte order mark nor GB18030"
+        line = data.count(b"\n", 0, cause.start) + 1
+        raise CadError(problem, file=file, line=line, fix="Save it in UTF-8") from cause
 
 
 def _unknown(lines: list[str], unconfirmed: list[str], file: str) -> CadError:
@@ -155,11 +152,8 @@ def find_sheets(folder: str | Path) -> dict[str, Path]:
     for path in sorted(files, key=lambda p: [int(x) if x.isdigit() else x for x in re.split(r"(\d+)", p.name)]):
         link, replaced = ENDINGS.subn("", path.name)
         if not replaced:
-            raise CadError(
-                "is no text of a report, whose name ends in .txt, .text or .m_p",
-                file=path,
-                fix="Move it out of the folder of reports, or save it as text",
-            )
+            problem = "is no text of a report, whose name ends in .txt, .text or .m_p"
+            raise CadError(problem, file=path, fix="Move it out of the folder of reports, or save it as text")
         if link in found:
             raise CadError(f"link '{link}' has a second report, the first is {found[link].name}", file=path)
         found[link] = path
@@ -200,18 +194,18 @@ def read_sheets(
 def _printed(sheets: Mapping[str, Sheet], products: Products | None) -> Table | None:
     """Return the printed numbers as one table, None where the sheets differ in units, sign, point or digits."""
     rows, conventions = [], set()
-    digits: dict[int, set[int]] = {0: set(), 1: set(), 2: set()}
+    digits: tuple[set[int], ...] = (set(), set(), set())  # of mass, centre and tensor
     for link, r in sheets.items():
         if r.mass.unit not in MASS or r.center[0].unit not in LENGTH:
             return None
         point = "center_of_mass" if r.at_center else "link_origin"
         conventions.add((r.mass.unit, r.center[0].unit, r.tensor[0].unit, point, products or products_of(r)))
-        numbers = (r.mass, *r.center, *r.tensor)
-        rows.append(Row(link, tuple(n.printed for n in numbers)))
-        for quantity, group in enumerate(([r.mass], r.center, r.tensor)):
+        groups = [r.mass], r.center, r.tensor
+        rows.append(Row(link, tuple(n.printed for group in groups for n in group)))
+        for found, group in zip(digits, groups, strict=True):
             plain = [n.printed.last_digit for n in group if not n.printed.scientific]
-            digits[quantity] |= {min(plain)} if plain else set()
-    if len(conventions) > 1 or any(len(found) > 1 for found in digits.values()):
+            found.update([min(plain)] if plain else [])
+    if len(conventions) > 1 or any(len(found) > 1 for found in digits):
         return None
     mass, length, inertia, at, sign = conventions.pop()
     return Table(Convention(mass, length, inertia, at, sign), tuple(rows))  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -61,16 +62,6 @@ class Reading:
     products: Products
     as_named: bool
     against: tuple[tuple[str, float, str], ...]
-
-
-def readings(sheet: Sheet) -> tuple[Reading, ...]:
-    """Return the four readings of a sheet, each with what refutes it."""
-    shift, built = _steiner(sheet), _from_axes(sheet)
-    return tuple(
-        Reading(sign, as_named, tuple(_against(sheet, shift, built, sign, as_named)))
-        for as_named in (True, False)
-        for sign in _SIGNS
-    )
 
 
 def _against(
@@ -229,7 +220,12 @@ class Decision:
 
 def decide(sheet: Sheet) -> Decision:
     """Return the sign and the point that all readings have which the numbers do not refute."""
-    found = readings(sheet)
+    shift, built = _steiner(sheet), _from_axes(sheet)
+    found = tuple(
+        Reading(sign, as_named, tuple(_against(sheet, shift, built, sign, as_named)))
+        for as_named in (True, False)
+        for sign in _SIGNS
+    )
     left = [r for r in found if not r.against]
     (sign, *signs), (point, *points) = {r.products for r in left} or (None,), {r.as_named for r in left} or (None,)
     return Decision(None if signs else sign, None if points else point, found)
@@ -241,27 +237,19 @@ def products_of(sheet: Sheet) -> Products:
 
     Raises CadError when none of these tells, or when what is stated is refuted by the numbers.
     """
-    decision = decide(sheet)
-    if decision.contradictory:
-        raise _contradiction(sheet, decision)
+    decision = _sound(sheet)
     said, where = declared(sheet)
     if said is not None and decision.products not in (None, said):
-        raise CadError(
-            f"{where} that the products are {SAID[said]}, and the numbers refute it: {decision.refuted(said)}",
-            file=sheet.source,
-            line=sheet.stated_line,
-            fix="Print the report again, or say which sign is meant",
-        )
+        problem = f"{where} that the products are {SAID[said]}, and the numbers refute it: {decision.refuted(said)}"
+        fix = "Print the report again, or say which sign is meant"
+        raise CadError(problem, file=sheet.source, line=sheet.stated_line, fix=fix)
     if sign := decision.products or said:
         return sign
     if not unsigned(sheet):
         return "tensor"
-    raise CadError(
-        f"the sign of the products of inertia {UNDECIDED}: {why_undecided(sheet)}",
-        file=sheet.source,
-        line=sheet.tensor[1].line,
-        fix="Say which: --products tensor where Ixy = -integral of x y dm, --products positive where it is +integral",
-    )
+    problem = f"the sign of the products of inertia {UNDECIDED}: {why_undecided(sheet)}"
+    fix = "Say which: --products tensor where Ixy = -integral of x y dm, --products positive where it is +integral"
+    raise CadError(problem, file=sheet.source, line=sheet.tensor[1].line, fix=fix)
 
 
 def to_inertials(sheet: Sheet, products: Products | None = None, frame: Pose | None = None) -> Array:
@@ -272,34 +260,21 @@ def to_inertials(sheet: Sheet, products: Products | None = None, frame: Pose | N
     Raises CadError when moments are printed as zero, when the numbers contradict one another, when the sign cannot be
     told or is refuted by them, or when the tensors are not about the points that the sheet names.
     """
+    moment, product = (partial(CadError, file=sheet.source, line=sheet.tensor[k].line) for k in (0, 1))
     if sheet.lost:
-        raise CadError(
-            f"{printed_as_zero(sheet)}, and rounding hides what they are",
-            file=sheet.source,
-            line=sheet.tensor[0].line,
-            fix="Print the report again with more decimals, or in smaller units",
-        )
+        problem = f"{printed_as_zero(sheet)}, and rounding hides what they are"
+        raise moment(problem, fix="Print the report again with more decimals, or in smaller units")
     if products is None:
         products = products_of(sheet)
     elif products not in SAID:
         raise CadError(f"unknown word '{products}'", key="products", fix='Write "tensor" or "positive"')
-    decision = decide(sheet)
-    if decision.contradictory:
-        raise _contradiction(sheet, decision)
+    decision = _sound(sheet)
     if decision.products not in (None, products):
-        raise CadError(
-            f"the products are to be read as {SAID[products]}, and the numbers refute it: {decision.refuted(products)}",
-            file=sheet.source,
-            line=sheet.tensor[1].line,
-            fix="Leave the sign to the report",
-        )
+        refuted = f"and the numbers refute it: {decision.refuted(products)}"
+        raise product(f"the products are to be read as {SAID[products]}, {refuted}", fix="Leave the sign to the report")
     if decision.as_named is False:
-        raise CadError(
-            f"the tensors are not about the points that the report names: {decision.refuted_point(True)}",
-            file=sheet.source,
-            line=sheet.tensor[0].line,
-            fix="Exchange the two, or print the report again",
-        )
+        problem = f"the tensors are not about the points that the report names: {decision.refuted_point(True)}"
+        raise moment(problem, fix="Exchange the two, or print the report again")
     found = from_com(*central(sheet, products))
     return frozen(transformed(found, frame) if frame is not None else found, (10,), "inertials", CadError)
 
@@ -342,12 +317,16 @@ def why_undecided(sheet: Sheet) -> str:
     )
 
 
-def _contradiction(sheet: Sheet, decision: Decision) -> CadError:
-    fix = "Print it again"
-    if sheet.mass.overridden or sheet.center[0].overridden:
-        fix = "Take off in the CAD program what a user set, print it again, and bound the fit by the weighed mass"
-    problem = f"its numbers contradict one another: {decision.least_bad()}{ratio_of_shifts(sheet)}"
-    return CadError(problem, file=sheet.source, fix=fix)
+def _sound(sheet: Sheet) -> Decision:
+    """Return what the numbers decide; CadError where they contradict one another."""
+    decision = decide(sheet)
+    if decision.contradictory:
+        fix = "Print it again"
+        if sheet.mass.overridden or sheet.center[0].overridden:
+            fix = "Take off in the CAD program what a user set, print it again, and bound the fit by the weighed mass"
+        problem = f"its numbers contradict one another: {decision.least_bad()}{ratio_of_shifts(sheet)}"
+        raise CadError(problem, file=sheet.source, fix=fix)
+    return decision
 
 
 def ratio_of_shifts(sheet: Sheet) -> str:

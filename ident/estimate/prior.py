@@ -360,11 +360,6 @@ _VAGUE = 0.1
 _SHARES = (0.1, 0.3)
 
 
-def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Array) -> Array:
-    """Return the regression's factor (b + 1, b + 1) with a row for each joint term that it leaves open."""
-    return _drawn(model, regression, prior, sigma)[0]
-
-
 def usual_factor(model: Model, regression: Regression, prior: Prior, sigma: Array, factor: Array) -> Array:
     """Return a factor (b + 1, b + 1) of the regression with a row for each joint term that it leaves nearly open.
 
@@ -408,15 +403,18 @@ def _vague(model: Model, regression: Regression, prior: Prior, sigma: Array, fac
 
 def settled(model: Model, regression: Regression, prior: Prior, sigma: Array, theta: Array) -> Array:
     """Return theta (p,) with the values, to the last digit, of the terms that the logs leave open."""
-    _, pinned = _drawn(model, regression, prior, sigma)
+    _, pinned = drawn_factor(model, regression, prior, sigma)
     open_ = ~(regression.base.K[regression.seen] != 0).any(axis=0)
     open_[[regression.base.kept[k] for k in pinned]] = True
     open_[: model.n_rigid] = False
     return np.where(open_, _values(model, prior), theta)
 
 
-def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
-    """Return the factor with its rows, and which base parameters were pinned: one at a time, until none is open."""
+def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
+    """Return the regression's factor (b + 1, b + 1) with a row for each joint term that it leaves open.
+
+    With it, which base parameters were pinned: one at a time, until none is open.
+    """
     factor, base = regression.factor(sigma), regression.base
     size = lengths(factor[:, :-1])
     values = base.K @ _values(model, prior)

@@ -297,7 +297,7 @@ class Entropic:
         return found if found.accurate else self._program.stated(*given, weight, found.theta, seconds)
 
     def _of(self, task: Task) -> tuple[Array, float]:
-        return drawn_factor(task.model, task.regression, task.prior, task.sigma), samples(task.regression)
+        return drawn_factor(task.model, task.regression, task.prior, task.sigma)[0], samples(task.regression)
 
 
 class Quadratic:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
-from ident.dynamics.rigid_body import drive_rows
 from ident.errors import ModelError
 from ident.simulation.plant import Plant, require_inertia
 from ident.simulation.run import whole
@@ -55,19 +54,17 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
     every = whole(every, "every")
     if steps % every:
         raise ModelError(f"every {every}th of {steps} steps cannot be kept", fix="Choose a divisor of the steps")
-    own = np.diag(plant.armature)
-    if np.abs(plant.armature - np.diag(own)).max() > 0:
+    if plant.drive is None:
         raise ModelError(
             f"rollouts take drive inertia joint by joint, but a motor of '{plant.robot.name}' turns with several",
             fix="Use simulate",
         )
-    drive = drive_rows(plant.robot, plant.inertials, own)
     kept = steps // every + 1
     q_out, qd_out = np.empty((len(start), kept * n)), np.empty((len(start), kept * n))
     rollout_rows(
         plant.tree,
         plant.inertials,
-        drive,
+        plant.drive,
         *straight_line(_passive(plant)),
         checked(start, (None, 2 * n), "start", ModelError),
         checked(torques.reshape(len(torques), -1), (None, None), "tau", ModelError),

@@ -28,7 +28,7 @@ from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
 from ident.logs.motion import split
 from ident.model import Balancer, Coulomb, Model, Offset, Viscous, torque
-from ident.model.coupled_drive import coupled_drive
+from ident.model.coupling import coupled_drive
 from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
 from ident.report import doctor_text
 from ident.report.doctor_text import lines_in

@@ -307,7 +307,7 @@ def restored_terms(
     shapes: Mapping[str, Mapping[str, float]], robot: Robot, parameters: Sequence[str]
 ) -> tuple[Term, ...]:
     """Return the joint terms with these parameters and `Model.shapes`; raises ModelError as `fitted_model` does."""
-    from ident.model.coupled_drive import Coupled, coupled_drives, coupled_motors
+    from ident.model.coupling import Coupled, coupled_drives, coupled_motors
     from ident.model.terms import restored
 
     motors = {drive.motor: drive.shares for drive in coupled_drives(robot) if drive.motor in coupled_motors(robot)}

@@ -14,7 +14,7 @@ from ident.estimate.estimate import Estimate, require_same, rounded, undetermine
 from ident.export.digits import deserved, told
 from ident.export.gate import admitted, fingerprint
 from ident.model import DriveInertia, Spring, Viscous
-from ident.model.coupled_drive import coupled_motors
+from ident.model.coupling import coupled_motors
 from ident.model.standard import COULOMB
 from ident.model.term import Kind
 from ident.model.terms import kind_of, law_of, plain

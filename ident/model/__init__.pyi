@@ -1,7 +1,9 @@
-from .coupled_drive import Coupled as Coupled
-from .coupled_drive import coupled_drive as coupled_drive
-from .coupled_drive import coupled_drives as coupled_drives
-from .coupled_drive import coupled_motors as coupled_motors
+from .coupling import Coupled as Coupled
+from .coupling import RelativeCoulomb as RelativeCoulomb
+from .coupling import RelativeViscous as RelativeViscous
+from .coupling import coupled_drive as coupled_drive
+from .coupling import coupled_drives as coupled_drives
+from .coupling import coupled_motors as coupled_motors
 from .load_friction import LoadFriction as LoadFriction
 from .model import Model as Model
 from .model import regressor as regressor
@@ -9,8 +11,6 @@ from .model import torque as torque
 from .position import Curve as Curve
 from .position import RippleCosine as RippleCosine
 from .position import RippleSine as RippleSine
-from .relative import RelativeCoulomb as RelativeCoulomb
-from .relative import RelativeViscous as RelativeViscous
 from .springs import Balancer as Balancer
 from .springs import BalancerSpring as BalancerSpring
 from .springs import Spring as Spring

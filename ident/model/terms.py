@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from ident.errors import ModelError
+from ident.model.coupling import RelativeCoulomb, RelativeViscous
 from ident.model.load_friction import LoadFriction
 from ident.model.position import Curve, RippleCosine, RippleSine
-from ident.model.relative import RelativeCoulomb, RelativeViscous
 from ident.model.springs import Balancer, BalancerSpring, Spring
 from ident.model.standard import Coulomb, Dahl, DriveInertia, Offset, SmoothCoulomb, Viscous
 from ident.model.standstill import Hysteresis, Stribeck

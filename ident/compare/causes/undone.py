@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.causes.reading import Reading
-from ident.model.coupled_drive import coupled_drive
+from ident.model.coupling import coupled_drive
 from ident.model.term import Term
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose, axis_angle

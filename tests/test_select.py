@@ -49,8 +49,17 @@ from ident.robot import Robot
 from ident.spatial.inertia import axis_angle
 from ident.structure import Selection, selected
 from ident.structure.candidates import Candidate, Slope, candidates
-from ident.structure.folds import clustered, folds, shortened
-from ident.structure.judge import GROWS, Evidence, Judge, compared, joined, told_by_the_rest
+from ident.structure.judge import (
+    GROWS,
+    Evidence,
+    Judge,
+    clustered,
+    compared,
+    folds,
+    joined,
+    shortened,
+    told_by_the_rest,
+)
 from ident.structure.shapes import as_usual, beyond, fitted_shapes
 from ident.structure.waves import apart, rippled, shifted, strongest
 from ident.structure.widths import peaks, wide

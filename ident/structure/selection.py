@@ -30,8 +30,7 @@ from ident.model.term import Term, along, chosen, shape
 from ident.model.terms import lines
 from ident.regression import BaseParameters, compress
 from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple, with_given
-from ident.structure.folds import shortened
-from ident.structure.judge import Judge, Logs, compared, declined, renamed, size, told_by_the_rest
+from ident.structure.judge import Judge, Logs, compared, renamed, shortened, size, told_by_the_rest
 from ident.structure.shapes import as_usual, at_joints, beyond, finest, fitted_shapes, together
 from ident.structure.waves import apart, shifted, waves
 from ident.tell import Tell, logged
@@ -177,7 +176,7 @@ class Search:
 
     def finer(self) -> Search:
         """Return the search that goes on with shapes nearer to those that are taken, and the best of other kinds."""
-        others = [self._pool[k] for k in self._beside(self._taken).values()]
+        others = [self._pool[k] for k, _ in self._beside(self._taken).values()]
         if any(candidate.slopes for candidate in others):
             left = self._waves()
             others = [c for c in others if not c.slopes] + ([ripple(left)] if left else [])
@@ -186,14 +185,14 @@ class Search:
 
     def usual(self, kinds: set[str]) -> Search:
         """Return the search that goes on with the usual shape of what is taken of some kinds."""
-        others = [self._pool[k] for k in self._beside(self._taken).values()]
+        others = [self._pool[k] for k, _ in self._beside(self._taken).values()]
         begun = [one.settled_at(one.usual) if one.kind.name in kinds else one for one in self.taken]
         return Search(self._logs, [*others, *begun], begun)
 
     def refined(self) -> Search:
         """Return the search that goes on with shapes of what is taken at which the whole fit misses least, together."""
         begun = finest(self._logs, self.taken)
-        others = (self._pool[k] for k in self._beside(self._taken).values())
+        others = (self._pool[k] for k, _ in self._beside(self._taken).values())
         return Search(self._logs, [*others, *begun], begun) if begun != self.taken else self
 
     def _advanced(self) -> list[Candidate]:
@@ -376,34 +375,34 @@ class Search:
 
     def _told(self, kept: Sequence[int], columns: Sequence[int]) -> tuple[TriedTerm, ...]:
         """Return the best candidate of each kind, beside those that are kept of what is taken."""
-        best = declined(self._tried(kept), GONE)
+        best = self._declined(kept, GONE)
         for k in self._taken:
             own = self._step([x for x in self._taken if x != k], k, self._judge.folds)
             reason = "" if set(self._places[k]) & set(columns) else PRUNED if k in kept else UNSEEN
             best[own.kind] = replace(own, reason=reason)
         return tuple(best[kind] for kind in dict.fromkeys(c.kind.name for c in self._pool))
 
-    def _beside(self, taken: Sequence[int]) -> dict[str, int]:
-        """Return the place of the best candidate of each kind that is not among some that are taken."""
-        best: dict[str, tuple[float, int]] = {}
+    def _beside(self, taken: Sequence[int]) -> dict[str, tuple[int, TriedTerm]]:
+        """Return by kind the best candidate that is not among some that are taken: its place, and what it is worth."""
+        best: dict[str, tuple[int, TriedTerm]] = {}
         has = {self._pool[k].kind.name for k in taken}
         for k, candidate in enumerate(self._pool):
             kind = candidate.kind.name
             if kind not in has:
-                gain = self._step(taken, k, self._judge.folds).gain
-                if kind not in best or gain > best[kind][0]:
-                    best[kind] = gain, k
-        return {kind: k for kind, (_, k) in best.items()}
+                one = self._step(taken, k, self._judge.folds)
+                if kind not in best or one.gain > best[kind][1].gain:
+                    best[kind] = k, one
+        return best
 
-    def _tried(self, taken: Sequence[int]) -> dict[str, TriedTerm]:
-        """Return what the best candidate of each kind is worth beside some that are taken."""
-        return {kind: self._step(taken, k, self._judge.folds) for kind, k in self._beside(taken).items()}
+    def _declined(self, taken: Sequence[int], why: str) -> dict[str, TriedTerm]:
+        """Return what these are worth, with a reason for each, `why` where it has no other."""
+        return {kind: replace(one, reason=one.reason or why) for kind, (_, one) in self._beside(taken).items()}
 
     def _steps(self) -> tuple[tuple[TriedTerm, ...], ...]:
         """Return the way to the terms that are taken, the largest gain first, with what was tried at each step."""
         left, taken, found = list(self._taken), list[int](), list[tuple[TriedTerm, ...]]()
         while True:
-            best = declined(self._tried(taken), LATER if left else GONE)
+            best = self._declined(taken, LATER if left else GONE)
             if left:
                 after = min(left, key=lambda k: size(self._errors([*taken, k], self._judge.folds)))
                 own = self._step(taken, after, self._judge.folds)

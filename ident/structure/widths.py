@@ -23,8 +23,7 @@ from ident.model.standard import COULOMB, SIGN
 from ident.model.term import Term
 from ident.regression import base_parameters, compress
 from ident.structure.candidates import NARROWER, POWER, SPEED, WAY, Candidate, candidates
-from ident.structure.folds import shortened
-from ident.structure.judge import Judge, Logs, compared, size, told_by_the_rest
+from ident.structure.judge import Judge, Logs, compared, shortened, size, told_by_the_rest
 from ident.structure.selection import FEWEST
 from ident.structure.shapes import BEFORE, Places, at_joints, refined
 

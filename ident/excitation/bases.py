@@ -358,10 +358,8 @@ def through(basis: Basis, start: ArrayLike, end: ArrayLike) -> tuple[Array, Arra
     missed = np.abs(rows @ found - wanted)[[0, 3]].max(axis=0)
     if (missed > 1e-9 * (np.abs(start) + np.abs(end))).any():
         j = int(np.argmax(missed))
-        raise ExcitationError(
-            f"no such motion at rest goes from {start[j]:g} to {end[j]:g} (joint {j + 1})",
-            fix="Start and end a periodic motion at the same posture, or use FourierAndPolynomial",
-        )
+        fix = "Start and end a periodic motion at the same posture, or use FourierAndPolynomial"
+        raise ExcitationError(f"no such motion at rest goes from {start[j]:g} to {end[j]:g} (joint {j + 1})", fix=fix)
     return np.ascontiguousarray(found.T), null_space(rows)
 
 

@@ -96,10 +96,9 @@ class KinematicLimits:
     def __post_init__(self) -> None:
         for j, joint in enumerate(self.joints):
             if not self.lower[j] < self.upper[j]:
-                raise ExcitationError(
-                    f"the position limits of joint '{joint}' leave no room: {self.lower[j]:g} to {self.upper[j]:g}",
-                    fix="Check the limits, and the margin that is taken from both",
-                )
+                room = f"{self.lower[j]:g} to {self.upper[j]:g}"
+                fix = "Check the limits, and the margin that is taken from both"
+                raise ExcitationError(f"the position limits of joint '{joint}' leave no room: {room}", fix=fix)
             for what, limit in zip(ORDERS[1:], self.rates[:, j], strict=True):
                 if not limit > 0:
                     raise ExcitationError(f"the {what} limit of joint '{joint}' is {limit:g}, so it cannot move")

@@ -248,9 +248,8 @@ def _slow_enough(limits: KinematicLimits, basis: Basis) -> None:
         if min(swings) < min(_LEAST_SWING, 0.05 * (limits.upper[j] - limits.lower[j])):
             because = f"because of its {ORDERS[1 + int(np.argmin(swings))]} limit"
             swing = f"{min(swings):.2g} {'rad' if limits.kinds[j] == 'revolute' else 'm'}"
-            problem = (
-                f"joint '{joint}' can swing by {swing} only, {because}, at the base frequency {frequency:.3g} rad/s"
-            )
+            at = f"at the base frequency {frequency:.3g} rad/s"
+            problem = f"joint '{joint}' can swing by {swing} only, {because}, {at}"
             fix = f"Lower the base frequency: make the motion longer than {basis.duration:.3g} s"
             raise ExcitationError(problem, fix=fix)
 

@@ -52,11 +52,11 @@ class StoredTrajectory:
         """Return the trajectory; ExcitationError when it was designed for another robot than this."""
         require_joints(self.trajectory.joints, robot)
         if self.fingerprint != robot.fingerprint():
-            raise ExcitationError(
-                f"the trajectory was designed for robot {self.robot!r:.60} with fingerprint {self.fingerprint[:12]}, "
-                f"this is {robot.name!r:.60} with {robot.fingerprint()[:12]}",
-                fix="Design it again: its certificate holds for the other robot only",
+            other = f"robot {self.robot!r:.60} with fingerprint {self.fingerprint[:12]}"
+            problem = (
+                f"the trajectory was designed for {other}, this is {robot.name!r:.60} with {robot.fingerprint()[:12]}"
             )
+            raise ExcitationError(problem, fix="Design it again: its certificate holds for the other robot only")
         return self.trajectory
 
 
@@ -202,7 +202,7 @@ def origin(robot: Robot) -> str:
 def require_joints(joints: tuple[str, ...], robot: Robot) -> None:
     """Raise ExcitationError unless the joints are the robot's, in its order."""
     if joints != robot.joint_names:
+        has = f"robot {robot.name!r:.60} has {', '.join(robot.joint_names)}"
         raise ExcitationError(
-            f"the trajectory moves {', '.join(joints)}, robot {robot.name!r:.60} has {', '.join(robot.joint_names)}",
-            fix="Give all joints in the robot's order",
+            f"the trajectory moves {', '.join(joints)}, {has}", fix="Give all joints in the robot's order"
         )

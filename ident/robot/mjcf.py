@@ -76,7 +76,8 @@ class _Place:
 class Mjcf:
     """The bodies and joints of an MJCF by name.
 
-    elements, movers: the XML of the bodies and of the joints. sites: the bodies that carry them, and their poses there.
+    elements, movers: the XML of the bodies and of the joints. moves: the joints of each body that has any, in their
+    order. sites: the bodies that carry them, and their poses there.
     meant: whether rounded angles of bodies are taken for what they mean, see `meant_angle`. Raises RobotError, with the
     line, for parts that are not followed (include, replicate, attach ...), for settings with which MuJoCo would not use
     the bodies' inertials as they stand, and for numbers and orientations that are none.
@@ -89,7 +90,7 @@ class Mjcf:
         self.joints: dict[str, FoundJoint] = {}
         self.elements: dict[str, Element] = {}
         self.movers: dict[str, Element] = {}
-        self._moves: dict[str, list[str]] = {}
+        self.moves: dict[str, list[str]] = {}
         self._compiler: dict[str, str] = {}
         self._classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
         self._settings(root)
@@ -206,8 +207,8 @@ class Mjcf:
         known = {"hinge": "revolute", "slide": "prismatic"}.get(kind, kind)
         if self.numbers(element, values, "ref", 1, (0.0,))[0] != 0:
             known = f"{known} with a ref"
-        self._moves.setdefault(place.body, []).append(name)
-        if len(self._moves[place.body]) > 1:
+        self.moves.setdefault(place.body, []).append(name)
+        if len(self.moves[place.body]) > 1:
             known = f"one of several joints of body '{place.body}'"
         direction = place.pose.rotation @ axis / length
         own = self.bodies[place.body].pose.inverse() @ at

@@ -36,17 +36,14 @@ def tree(root: Element, file: str) -> Urdf:
     links = {WORLD: UrdfLink(WORLD, root, None)}
     joints: dict[str, UrdfJoint] = {}
     ties, efforts = _ties(root, found), _efforts(root, found)
-    movers: dict[str, list[str]] = {}
-    for name, joint in found.joints.items():
-        movers.setdefault(joint.body, []).append(name)
     for key, body in found.bodies.items():
         element, parent = found.elements[key], body.parent or WORLD
         origin, written = _seen(found, key), _seen(literal, key)
-        for i, name in enumerate(movers.get(key, ()), start=1):
+        for i, name in enumerate(found.moves.get(key, ()), start=1):
             mover, joint = found.movers[name], found.joints[name]
             _named(joint, mover, element, file)
             parts = tuple(_parts(joint, mover, ties.get(name)))
-            last = i == len(movers[key])
+            last = i == len(found.moves[key])
             child = key if last else f"{key}/{name}"
             links[child] = UrdfLink(child, element, body.inertial if last else np.zeros(10))
             joints[name] = UrdfJoint(
@@ -62,7 +59,7 @@ def tree(root: Element, file: str) -> Urdf:
                 limits=_limits(joint, mover, found, efforts.get(name, math.inf)),
             )
             parent, origin, written = child, Pose.identity(), Pose.identity()
-        if key not in movers:
+        if key not in found.moves:
             links[key] = UrdfLink(key, element, body.inertial)
             name = f"{key} (fixed)"
             joints[name] = UrdfJoint(name, "fixed", element, parent, key, origin, written, body.rounded)

@@ -89,10 +89,8 @@ def _against(
     for entry, axes in built.items():
         if not axes.meets(c[entry]):
             width = axes.hi - axes.lo + c[entry].hi - c[entry].lo
-            text = (
-                f"the principal axes and moments give {_shown(axes, factor)} {unit} for the tensor's {entry}, "
-                f"which would be {_shown(c[entry], factor)}"
-            )
+            given = f"the principal axes and moments give {_shown(axes, factor)} {unit} for the tensor's {entry}"
+            text = f"{given}, which would be {_shown(c[entry], factor)}"
             found.append((f"axes {entry}", axes.gap(c[entry]) / width, text))
     found += _against_moments(sheet, middle, half, unit, factor)
     found += _against_matter(middle, half, unit, factor)
@@ -110,15 +108,11 @@ def _outside(entry: str, difference: Range, shift: Range, sign: int, unit: str, 
     product = entry[0] != entry[1]
     if product and sign < 0:
         difference, shift = -difference, -shift
-    what = {"xx": "m (y^2 + z^2)", "yy": "m (x^2 + z^2)", "zz": "m (x^2 + y^2)"}.get(
-        entry, f"{'+' if sign < 0 else '-'} m {entry[0]} {entry[1]}"
-    )
+    moments = {"xx": "m (y^2 + z^2)", "yy": "m (x^2 + z^2)", "zz": "m (x^2 + y^2)"}
+    what = moments.get(entry, f"{'+' if sign < 0 else '-'} m {entry[0]} {entry[1]}")
     width = difference.hi - difference.lo + shift.hi - shift.lo
-    text = (
-        f"I{entry} at the origin less {entry} at the centre is {_shown(difference, factor)} {unit}, "
-        f"and {what} would be {_shown(shift, factor)}"
-    )
-    return difference.gap(shift) / width, text
+    printed = f"I{entry} at the origin less {entry} at the centre is {_shown(difference, factor)} {unit}"
+    return difference.gap(shift) / width, f"{printed}, and {what} would be {_shown(shift, factor)}"
 
 
 def _shown(r: Range, factor: float) -> str:
@@ -160,10 +154,8 @@ def _against_moments(
     k = int(np.argmax(off / allowed))
     if off[k] <= allowed[k]:
         return []
-    text = (
-        f"a principal moment would be {eigenvalues[k] / factor:.10g} {unit}, {printed[k].text} is printed, "
-        f"and rounding explains {allowed[k] / factor:.2g}"
-    )
+    would = f"a principal moment would be {eigenvalues[k] / factor:.10g} {unit}"
+    text = f"{would}, {printed[k].text} is printed, and rounding explains {allowed[k] / factor:.2g}"
     return [("moments", float((off[k] - allowed[k]) / allowed[k]), text)]
 
 
@@ -311,10 +303,8 @@ def why_undecided(sheet: Sheet) -> str:
     entry = max(("xy", "xz", "yz"), key=lambda e: abs(shift[e].lo + shift[e].hi))
     k = ENTRIES.index(entry)
     blur = float(sheet.at_center[k].half + sheet.at_origin[k].half) / factor
-    a, b = entry[0], entry[1]
-    return (
-        f"the largest shift, m {a} {b} of {_shown(-shift[entry], factor)} {unit}, drowns in the rounding of {blur:.2g}"
-    )
+    largest = f"m {entry[0]} {entry[1]} of {_shown(-shift[entry], factor)} {unit}"
+    return f"the largest shift, {largest}, drowns in the rounding of {blur:.2g}"
 
 
 def _sound(sheet: Sheet) -> Decision:

@@ -297,12 +297,10 @@ def _limited(joint: UrdfJoint) -> bool:
 
 def _unlimited_told(joints: Sequence[Joint]) -> list[str]:
     """Return a note on the joints whose limits leave them no room."""
-    own = [(j.limits.upper, j.limits.velocity, j.limits.effort) for j in joints]
-    names = [f"'{j.name}'" for j, limits in zip(joints, own, strict=True) if math.inf in limits]
-    if not names:
-        return []
-    told = f"limits of {plural(len(names), 'joint')} are zero, and are taken as not given: {', '.join(names[:6])}"
-    return [f"{told}{', ...' if len(names) > 6 else ''}"]
+    names = [f"'{j.name}'" for j in joints if math.inf in (j.limits.upper, j.limits.velocity, j.limits.effort)]
+    some = f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}"
+    told = f"limits of {plural(len(names), 'joint')} are zero, and are taken as not given: {some}"
+    return [told] if names else []
 
 
 def _root(links: Mapping[str, UrdfLink], joints: Mapping[str, UrdfJoint], file: str | None) -> str:

@@ -190,7 +190,6 @@ def _scalar(state: _State, what: Kind, found: Groups, line: int) -> None:
 
 
 def _box(state: _State, what: What, found: Groups, line: int) -> None:
-    """Read one edge of the bounding box."""
     if "box" not in state.at:
         state.begin("box", line)
         state.units["box"], state.entries["box"] = "", {}

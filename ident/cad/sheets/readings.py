@@ -52,27 +52,30 @@ def _steiner(sheet: Sheet) -> dict[str, Range]:
 # ---- readings ------------------------------------------------------------------------------------------------------
 
 
+#: Entry or test that refutes a reading, how far outside in units of the rounding allowed, sentence.
+Refutation = tuple[str, float, str]
+
+
 @dataclass(frozen=True)
 class Reading:
-    """One way to read a sheet: the sign of its products, and whether its tensors are about the points it names.
-
-    `against`: what refutes it, (entry or test, how far outside in units of the rounding allowed, sentence).
+    """One way to read a sheet: the sign of its products, whether its tensors are about the points it names, and
+    `against`, what refutes it.
     """
 
     products: Products
     as_named: bool
-    against: tuple[tuple[str, float, str], ...]
+    against: tuple[Refutation, ...]
 
 
 def _against(
     sheet: Sheet, shift: dict[str, Range], built: dict[str, Range], products: Products, as_named: bool
-) -> list[tuple[str, float, str]]:
+) -> list[Refutation]:
     center, origin = sheet.at_center, sheet.at_origin
     if not as_named:
         center, origin = origin, center
     unit, factor = sheet.tensor[0].unit, float(sheet.tensor[0].factor)
     sign = -1 if products == "positive" else 1
-    found: list[tuple[str, float, str]] = []
+    found: list[Refutation] = []
     extra = _ARITHMETIC * max(abs(float(n.value)) for six in (center, origin) if six for n in six)
     c = None if center is None else _ranges(center, sign, extra)
     o = None if origin is None else _ranges(origin, sign, extra)
@@ -140,9 +143,7 @@ def _from_axes(sheet: Sheet) -> dict[str, Range]:
     return found
 
 
-def _against_moments(
-    sheet: Sheet, middle: Array, half: Array, unit: str, factor: float
-) -> list[tuple[str, float, str]]:
+def _against_moments(sheet: Sheet, middle: Array, half: Array, unit: str, factor: float) -> list[Refutation]:
     """Compare the eigenvalues of I_C with the principal moments; rounding moves them by |half| at most (Weyl)."""
     if sheet.moments is None:
         return []
@@ -159,7 +160,7 @@ def _against_moments(
     return [("moments", float((off[k] - allowed[k]) / allowed[k]), text)]
 
 
-def _against_matter(middle: Array, half: Array, unit: str, factor: float) -> list[tuple[str, float, str]]:
+def _against_matter(middle: Array, half: Array, unit: str, factor: float) -> list[Refutation]:
     """Check that tr(I)/2 E - I, the integral of r r^T dm, is positive semidefinite within rounding."""
     sigma = np.trace(middle) / 2 * np.eye(3) - middle
     blur = np.where(np.eye(3) > 0, np.trace(half) / 2, half)
@@ -290,7 +291,7 @@ def declared(sheet: Sheet) -> tuple[Products | None, str]:
     return sheet.documented, f"{sheet.documented_by} say" if sheet.documented else ""
 
 
-def _strongest(against: Sequence[tuple[str, float, str]]) -> str:
+def _strongest(against: Sequence[Refutation]) -> str:
     return max(against, key=lambda a: a[1])[2]
 
 

@@ -37,6 +37,16 @@ def frozen(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: ty
     return array
 
 
+def significant(x: float, digits: int) -> float:
+    """Return a number of so many significant digits: readable, and the same choice on every machine."""
+    return float(f"{x:.{digits}g}")
+
+
+def or_one(sizes: Array) -> Array:
+    """Return sizes that may be divided by: 1 where one is not above 0."""
+    return np.where(sizes > 0, sizes, 1.0)
+
+
 def runs(mask: NDArray[np.bool_]) -> NDArray[np.int_]:
     """Return where a mask (rows,) is true: start and stop (k, 2) of each run of rows."""
     return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]))).reshape(-1, 2)

@@ -321,34 +321,24 @@ class Fit:
         """Return the whole result as text: figures, base parameters with intervals, residuals, warnings."""
         from ident.report import text
 
-        tables = (
-            text.figures_rows(self.estimate),
-            text.base_rows(self.estimate, self._slides),
-            text.residual_rows(self.estimate, self._slides),
-        )
+        e, slides = self.estimate, self._slides
+        tables = (text.figures_rows(e), text.base_rows(e, slides), text.residual_rows(e, slides))
         told = [str(self)]
         told += ["\n".join([t.title, *text_lines(t.columns, t.rows)]) for t in tables]
-        told += [f"Note: {note}" for note in (*self.estimate.warnings, *self.estimate.notes)]
+        told += [f"Note: {note}" for note in (*e.warnings, *e.notes)]
         return "\n\n".join(told)
 
     def shown(self) -> Shown:
         """Return the summary's rows."""
         from ident.report import text
 
-        rows = [
-            *text.summary_rows(self.estimate).rows,
-            ("notes", str(len(self.estimate.warnings + self.estimate.notes))),
-        ]
-        return (
-            f"Fit of {self.estimate.robot}: {len(self.estimate.phi)} base parameters",
-            ("", ""),
-            [(a, b) for a, b in rows[-8:]],
-        )
+        e = self.estimate
+        rows = [*text.summary_rows(e).rows, ("notes", str(len(e.warnings + e.notes)))]
+        return f"Fit of {e.robot}: {len(e.phi)} base parameters", ("", ""), [(a, b) for a, b in rows[-8:]]
 
     @property
     def _slides(self) -> frozenset[str]:
-        joints = () if self.model is None else self.model.robot.joints
-        return frozenset(joint.name for joint in joints if joint.slides)
+        return frozenset() if self.model is None else self.model.robot.slides
 
     def _series(self, values: Array, name: str) -> pd.Series[float]:
         import pandas as pd

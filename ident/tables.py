@@ -215,13 +215,6 @@ def string(value: Any) -> str:
     return _text(value, "a text that is not empty")
 
 
-def boolean(value: Any) -> bool:
-    """Return a value that must be true or false."""
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
 def number(value: Any) -> float:
     """Return a value that must be a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e12:
@@ -234,13 +227,6 @@ def positive(value: Any) -> float:
     if number(value) <= 0:
         raise ValueError("a number above 0")
     return float(value)
-
-
-def count(value: Any) -> int:
-    """Read a whole number, 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("a whole number, 0 or more")
-    return value
 
 
 def typed(hint: Any, wanted: str, rule: Callable[[Any], bool] = lambda value: True) -> Reader:
@@ -280,6 +266,12 @@ def _meant(hint: Any, value: Any) -> Any:
     elif (hint in (bool, int, str) and type(value) is hint and value != "") or (hint is type(None) and value == "none"):
         return None if value == "none" and hint is type(None) else value
     raise ValueError
+
+
+#: Reads true or false.
+boolean = typed(bool, "true or false")
+#: Reads a whole number, 0 or more.
+count = typed(int, "a whole number, 0 or more", lambda value: value >= 0)
 
 
 def one_or_more(reader: Reader, wanted: str) -> Reader:

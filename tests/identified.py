@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.residuals import Residuals
 from ident.estimate import Estimate, Prior, estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import Regression, compress
+from ident.report.pictures import residual_picture
+from ident.robot import Joint
 from ident.robot.urdf import parse_urdf
 from ident.simulation import acceleration, plant, simulate_fixed
+from ident.spatial.inertia import Pose
 
 NOISE = 0.02
 URDF = """<?xml version="1.0"?>
@@ -92,3 +96,11 @@ def require_lossless(model: Model, theta: Array, speeds: list[float], *, seconds
     run = simulate_fixed(p, [0.3, -0.2], speeds, seconds, step)
     energy = p.kinetic(run.q, run.qd) + p.potential(run.q)
     np.testing.assert_allclose(energy, energy[0], rtol=1e-6)
+
+
+def residual_of(t, residual, velocity, position, *, title, starts=(0,)):
+    """Return the picture of the residual of a joint that turns."""
+    columns = (np.asarray(x)[:, None] for x in (position, velocity, residual))
+    left = Residuals(("run",) * len(starts), starts, t, *columns)
+    joint = Joint("joint", "revolute", -1, Pose.identity(), np.array([0.0, 0.0, 1.0]))
+    return residual_picture(left, 0, joint, title=title)

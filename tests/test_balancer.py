@@ -20,7 +20,7 @@ from ident.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.logs.motion import Motion
 from ident.model import Balancer, BalancerSpring, DriveInertia, Model, torque
-from ident.model.balancer import upright
+from ident.model.springs import upright
 from ident.model.term import pull_back
 from ident.pipelines.loaded import load
 from ident.regression import compress

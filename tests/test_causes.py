@@ -281,10 +281,8 @@ def test_friction_that_is_larger_in_one_of_the_recordings_is_no_other_gain(parts
 def test_time_that_velocities_bear_out_is_not_accused() -> None:
     model, motion = log(np.random.default_rng(7), arm())
     slow = PLANTED["rate"][1](motion)
-    kinds = [
-        [c.mistake.kind for c in examined(model, [slow], neutral_prior(arm()), timed=x).causes] for x in (False, True)
-    ]
-    assert ["clock" in each for each in kinds] == [True, False]
+    found = (examined(model, [slow], neutral_prior(arm()), timed=timed) for timed in (False, True))
+    assert ["clock" in [c.mistake.kind for c in each.causes] for each in found] == [True, False]
 
 
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:

@@ -18,10 +18,9 @@ from ident.estimate.storage import save_estimate
 from ident.excitation import load_trajectory
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.model.load_friction import LoadFriction
-from ident.model.nonlinear_viscous import NonlinearViscous
-from ident.model.ripple import RippleCosine, RippleSine
-from ident.model.stribeck import Stribeck
-from ident.model.thermal import Thermal
+from ident.model.position import RippleCosine, RippleSine
+from ident.model.standstill import Stribeck
+from ident.model.viscous import NonlinearViscous, Thermal
 from ident.pipelines.known_torques import identified_torques, joint_errors, stated_torques
 from ident.regression import compress
 from ident.robot import read_robot

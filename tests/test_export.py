@@ -26,8 +26,8 @@ from ident.export.digits import deserved_base
 from ident.export.identified import exportable
 from ident.export.urdf import new_urdf
 from ident.model import LoadFriction, Model, Offset, SmoothCoulomb, Spring, Stribeck, Thermal, Viscous, torque
-from ident.model.balancer import Balancer
-from ident.model.curve import Curve
+from ident.model.position import Curve
+from ident.model.springs import Balancer
 from ident.model.term import numbers
 from ident.model.terms import TERMS, restored, units_of
 from ident.robot import DHJoint, Joint, Limits, MDHJoint, Robot, from_dh, from_mdh

@@ -14,9 +14,9 @@ from random_robots import cloud, random_pair
 from seeds import cases
 
 from ident.errors import IdentError, InfeasibleError, InputError, ModelError, RobotError
+from ident.export.existing import with_paths
 from ident.export.formats import export_to
 from ident.export.identified import exportable
-from ident.export.paths import with_paths
 from ident.model import Coulomb, DriveInertia, Model, Spring, Viscous, torque
 from ident.robot import FixedBody, Joint, Robot, read_robot
 from ident.robot.mjcf import Mjcf

@@ -13,7 +13,7 @@ from ident.compare.fleet import COLUMNS, compared
 from ident.errors import ConfigError, InputError
 from ident.pipelines import Sharing
 from ident.pipelines.fleet import read_table
-from ident.report.fleet_report import fleet_picture
+from ident.report.fleet_report import drawing
 
 __all__ = ["made"]  # a fixture
 
@@ -76,12 +76,12 @@ def test_a_worn_joint_stands_out(six):
 
 @pytest.mark.parametrize("robots", [5, 400])
 def test_a_picture_names_its_parameter_and_its_robots(robots):
-    names, usual = [f"arm{k}" for k in range(robots)], (0.0, 1.0)
-    values = np.linspace(-1.0, 1.0, robots)
-    drawn = fleet_picture(
-        names, values, 0 * values, values > 2, usual, title="alike", parameter="elbow.coulomb", unit="N m"
-    )
-    (panel,) = drawn.panels
+    names = [f"arm{k}" for k in range(robots)]
+    same = {"parameter": "elbow.coulomb", "unit": "N m", "standard_error": 0.1, "dof": 9, "median": 0.0, "spread": 1.0}
+    values = {"robot": names, "value": np.linspace(-1.0, 1.0, robots), "stands_out": False}
+    drawn = drawing(pd.DataFrame(same | values), "elbow.coulomb")
+    assert drawn.title == f"elbow.coulomb: {robots} robots are alike"
+    (panel,) = drawn.shown.panels
     assert panel.y.words == "elbow.coulomb [N m]"
     said = dict(panel.x.ticks)
     assert 5 <= len(said) <= 16

@@ -883,7 +883,6 @@ def test_rows_that_are_kept_for_wider_models_give_the_factors_of_rows_made_anew(
 
     from ident.model import Model, Spring, Stribeck
     from ident.regression.compress import Known, packed_columns
-    from ident.structure.judge import with_columns
 
     c = case()
     base = base_parameters(c.model)
@@ -896,8 +895,8 @@ def test_rows_that_are_kept_for_wider_models_give_the_factors_of_rows_made_anew(
         ]
         known = Known(packed_columns(c.model, base))
         for _ in range(2):
-            kept = compress(wide, motions, base=with_columns(base, c.model, wide), known=known)
-            anew = compress(wide, motions, base=with_columns(base, c.model, wide))
+            kept = compress(wide, motions, base=base.widened(wide.names), known=known)
+            anew = compress(wide, motions, base=base.widened(wide.names))
             assert kept.parameters == anew.parameters
             for one, other in zip(kept.segments, anew.segments, strict=True):
                 assert one.identity == other.identity

@@ -13,14 +13,16 @@ from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identified import case
+from identified import case, residual_of
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
+from ident.compare.residuals import residuals
 from ident.errors import InputError, ModelError
 from ident.estimate import Prior, estimated
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
@@ -30,13 +32,23 @@ from ident.model import Coulomb, DriveInertia, Model, Spring, coupled_drive, tor
 from ident.regression import BaseParameters, base_parameters, compress
 from ident.report import figures, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
-from ident.report.drawings import correlated, errors, friction_law, identifiability, inertias
+from ident.report.drawings import (
+    comparisons,
+    correlated,
+    correlations,
+    errors,
+    friction_law,
+    frictions,
+    identifiability,
+    inertias,
+    selection,
+    torques,
+)
 from ident.report.drawn import figure_of
 from ident.report.page import page_data
 from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
 from ident.report.report import gather
-from ident.report.residual_picture import residual_picture
 from ident.report.symbols import in_short, lengths, numbered
 from ident.report.verdict import questions, verdict
 from ident.robot import read_robot
@@ -408,7 +420,7 @@ def test_correlations_say_which_parameters_the_logs_cannot_tell_apart():
     matrix = np.diag([4.0, 1.0, 9.0])
     matrix[0, 2] = matrix[2, 0] = -5.7
     matrix[1] = matrix[:, 1] = np.nan
-    values = pictures.correlations(matrix)
+    values = correlations(matrix)
     assert values[0, 2] == values[2, 0] == pytest.approx(-0.95)
     assert np.isnan(np.delete(values.ravel(), [2, 6])).all()
     (drawn,) = correlated(c.constrained)
@@ -421,7 +433,7 @@ def test_correlations_say_which_parameters_the_logs_cannot_tell_apart():
 def test_a_residual_is_compared_with_a_normal_one():
     rng = np.random.default_rng(0)
     for sample, bent in ((rng.normal(size=20_000), False), (rng.standard_t(3, size=20_000), True)):
-        histogram, quantiles = residual_picture(np.arange(20_000.0), 7 * sample, sample, sample, title="t").panels[4:]
+        histogram, quantiles = residual_of(np.arange(20_000.0), 7 * sample, sample, sample, title="t").panels[4:]
         area = np.trapezoid(histogram.marks[0].high, histogram.marks[0].x)
         assert area == pytest.approx(1.0, abs=0.02)
         line = quantiles.marks[1]
@@ -658,7 +670,7 @@ def test_names_are_shown_and_never_run(tmp_path):
 
 
 def test_names_in_figures_are_literal():
-    picture = pictures.comparison_picture(["$a_b$", "x" * 80], [1.0, 2.0], ["agrees"] * 2, 3.0, title="$t$")
+    picture = pictures.comparison_picture([("$a_b$", 1.0, "agrees"), ("x" * 80, 2.0, "agrees")], 3.0, title="$t$")
     shown = figures.svg_file(figure_of(picture), "d")
     assert "$t$" in shown
     assert "$a_b$" in shown
@@ -775,18 +787,22 @@ def drawings():
     verdicts = ["contradicted" if abs(x) > 4 else "agrees" if k % 2 else "not determined" for k, x in enumerate(off)]
     states = [[("alone", "sum", "logs", "never")[(i + k) % 4] for k in range(10)] for i in range(7)]
     title = "joint1: prediction misses 1.23 % of the torque"
-    grid = np.linspace(-3, 3, 100)
+    c, rows_ = case(), [
+        SimpleNamespace(name=long, standard_errors=x, verdict=v, scale=1.0, difference=x / 30, half_width=abs(x) / 9)
+        for x, v in zip(off, verdicts, strict=True)
+    ]  # fmt: skip
+    against, shares = comparisons(SimpleNamespace(rows=rows_, boundary=4.2, count=verdicts.count))
+    motion = SimpleNamespace(t=t, tau=np.stack([y] * 3, axis=1), name=long)
+    tried = tuple(zip(10.0 ** np.arange(-7, 2), np.arange(1.0, 10.0), strict=True))
     return {
-        "torque": pictures.torque_picture(t, y, y + 1, title=title),
-        "friction": pictures.friction_picture(
-            y / 10, y, grid, 3 * np.sign(grid), title=title, unit="N", velocity_unit="m/s"
-        ),
-        "comparison": pictures.comparison_picture([long] * 45, off, verdicts, 4.2, title=title),
-        "intervals": pictures.interval_picture([long] * 45, off / 30, np.abs(off) / 9, verdicts, title=title),
+        "torque": next(torques(c.model, motion, motion.tau + 1, "fitted", 1500)).shown,
+        "friction": next(frictions(c.model, c.theta, residuals(c.model, c.theta, [c.fit]))).shown,
+        "comparison": against.shown,
+        "intervals": shares.shown,
         "errors": pictures.error_picture([long, "b"], {"identified": [0.02, np.nan], "CAD": [0.9, 2.5]}, title=title),
-        "residual": residual_picture(t, y, np.cos(t), np.sin(t), title=title, starts=(0, 10_000)),
+        "residual": residual_of(t, y, np.cos(t), np.sin(t), title=title, starts=(0, 10_000)),
         "map": figures.identifiability_figure([long] * 7, text.INERTIAL, states, title=title),
-        "weight": pictures.selection_picture(10.0 ** np.arange(-7, 2), np.arange(1.0, 10.0), 1e-7, title=title),
+        "weight": next(selection(replace(c.constrained, selection=tried, weight=1e-7))).shown,
         "matrix": Picture(title, (Panel(rows("abc"), rows("abc"), (Cells(np.eye(3)), Note(1, 1, "n", figures.RED))),)),
     }
 
@@ -840,7 +856,7 @@ def test_envelope_keeps_peaks_and_order(samples, points, seed):
 def test_no_window_system_and_no_global_figures():
     code = (
         "import sys; from ident.report import drawn, figures, pictures;"
-        "p = pictures.selection_picture([1, 2], [1, 2], 1, title='t'); heavy = 'matplotlib' in sys.modules;"
+        "p = pictures.error_picture(['j'], {'a': [1.0]}, title='t'); heavy = 'matplotlib' in sys.modules;"
         "figures.svg_file(drawn.figure_of(p), 'd'); sys.exit(heavy or 'matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from identified import residual_of
 from random_robots import random_pair
 from synthetic import blocks, random_theta, states
 
@@ -18,8 +19,8 @@ from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
 from ident.report.drawn import figure_of
 from ident.report.picture import Strip
+from ident.report.pictures import alike_for, autocorrelation, binned, one_after_another
 from ident.report.report import _hinted
-from ident.report.residual_picture import alike_for, autocorrelation, binned, one_after_another, residual_picture
 
 FULL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 NOISE = 0.03
@@ -287,7 +288,7 @@ def test_recordings_are_drawn_one_after_another():
     t = np.concatenate([np.arange(3) * 0.5, 7 + np.arange(4) * 0.5])
     assert one_after_another(t, (0, 3)) == pytest.approx(np.arange(7) * 0.5)
     assert one_after_another(t[:3], (0,)) == pytest.approx(t[:3])
-    time = residual_picture(t, t, t, t, title="two", starts=(0, 3)).panels[0]
+    time = residual_of(t, t, t, t, title="two", starts=(0, 3)).panels[0]
     assert time.x.words == "time of 2 recordings [s]"
     assert [mark.low for mark in time.marks if isinstance(mark, Strip) and mark.axis == "x"] == [1.5]
 
@@ -296,7 +297,7 @@ def test_recordings_are_drawn_one_after_another():
 @pytest.mark.slow
 def test_labels_of_residuals_stay_in_the_figure(largest):
     t = np.linspace(0, 1, 500)
-    picture = residual_picture(t, largest * np.sin(40 * t), t, t, title="joint", unit="N m")
+    picture = residual_of(t, largest * np.sin(40 * t), t, t, title="joint")
     figure = figure_of(picture)
     figure.canvas.draw()
     for axes in figure.axes:

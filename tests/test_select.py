@@ -38,21 +38,20 @@ from ident.model import (
     WarmUp,
     torque,
 )
+from ident.model.terms import lines
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.select import tilt_in_place_of_springs, without_idle
 from ident.regression import base_parameters, compress
+from ident.regression.regression import restricted
 from ident.report.doctor_text import lines_in
 from ident.report.outcome_text import shape_sentence
 from ident.robot import Robot
 from ident.spatial.inertia import axis_angle
 from ident.structure import Selection, selected
-from ident.structure.candidates import Candidate, candidates
+from ident.structure.candidates import Candidate, Slope, candidates
 from ident.structure.folds import clustered, folds, shortened
-from ident.structure.gains import GROWS, compared
-from ident.structure.judge import Evidence, Judge, joined, restricted, told_by_the_rest, with_columns
-from ident.structure.lines import lines
+from ident.structure.judge import GROWS, Evidence, Judge, compared, joined, told_by_the_rest
 from ident.structure.shapes import as_usual, beyond, fitted_shapes
-from ident.structure.slope import Slope
 from ident.structure.waves import apart, rippled, shifted, strongest
 from ident.structure.widths import peaks, wide
 
@@ -283,7 +282,7 @@ def test_a_term_many_times_as_large_as_its_torque_is_not_told_from_zero(arm):
     still = replace(still, qdd=np.zeros(motion.q.shape), tau=motion.tau.std(axis=0) * (2.0 + 0.5 * slow))
     wide = replace(arm, terms=(*arm.terms, Spring()))
     short, levels = shortened([still])
-    regression = compress(wide, short, base=with_columns(base_parameters(arm), arm, wide))
+    regression = compress(wide, short, base=base_parameters(arm).widened(wide.names))
     prior = cad_prior(arm.robot, arm.robot.inertials, "CAD")
     judge = Judge(Evidence(wide, len(arm.names), prior, regression, clustered(levels, 6)))
     columns = list(range(len(arm.names), len(wide.names)))
@@ -307,7 +306,7 @@ def test_the_judge_fits_what_least_squares_of_the_motion_does(arm):
     wide = replace(arm, terms=(*arm.terms, Spring()))
     base = base_parameters(arm)
     short, levels = shortened([motion])
-    regression = compress(wide, short, base=with_columns(base, arm, wide))
+    regression = compress(wide, short, base=base.widened(wide.names))
     ones, alone = np.ones(3), compress(arm, short, base=base)
     own = restricted(regression, range(len(base.names))).factor(ones)
     np.testing.assert_allclose(np.abs(own), np.abs(alone.factor(ones)), atol=1e-8 * np.abs(own).max())
@@ -366,7 +365,7 @@ def test_the_covariance_is_wider_by_as_much_as_it_would_be_with_the_shape_among_
     base = base_parameters(model)
     (shape,), pulls = fitted_shapes(model, base, short, [([way], ("way",))])
     assert shape.parameters == ("joint1.hysteresis", "joint2.hysteresis", "joint3.hysteresis")
-    factors = joined(compress(beside, short, base=with_columns(base, model, beside)))
+    factors = joined(compress(beside, short, base=base.widened(beside.names)))
     sigma = joint_noise(factors)
     whole = np.linalg.inv(factors.factor(sigma)[:, :-1].T @ factors.factor(sigma)[:, :-1])
     b = len(base.names)

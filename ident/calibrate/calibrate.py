@@ -77,7 +77,7 @@ class Calibration:
         normal = self.normal
         p, names = len(normal.at.theta), [u.name for u in normal.at.unknowns]
         own = [p + names.index(u.name) for u in self.unknowns]
-        H = normal.H.sum(axis=0) + normal.P
+        H, _ = normal.whole
         K = base_parameters(self.model).K
         change = K @ inverse(H[:p, :p]) @ H[:p, own]
         return np.asarray(change @ self.covariance @ change.T)
@@ -143,23 +143,19 @@ def _alone(
     if weighing is not None:
         weighing = weighing[0] / at.gains, weighing[1]
     normal, _ = normal_at(corrected, _corrected(at, motions), prior, weighing)
-    H, g = normal.H.sum(axis=0) + normal.P, normal.g.sum(axis=0) + normal.r
+    H, g = normal.whole
     x = inverse(H) @ g
-    off = (at.values - nominal(at.unknowns)) / spreads(at.unknowns)
-    return replace(at, theta=x), float(x @ H @ x - 2.0 * g @ x + normal.c.sum() + off @ off)
+    return replace(at, theta=x), _cost(normal, x, at)
 
 
 def _step(normal: Normal, free: NDArray[np.bool_]) -> Array:
     """Return x (m,): theta, and how far the free unknowns are from where slopes were taken."""
-    H, g = normal.H.sum(axis=0) + normal.P, normal.g.sum(axis=0) + normal.r
-    return solved(H, g, free_of(normal, free), normal.pinned)
+    return solved(*normal.whole, free_of(normal, free), normal.pinned)
 
 
-def _cost(normal: Normal) -> float:
-    """Return the least sum of squares at the unknowns as they are."""
-    at, none = normal.at, np.zeros(len(normal.at.unknowns), dtype=bool)
-    H, g = normal.H.sum(axis=0) + normal.P, normal.g.sum(axis=0) + normal.r
-    x = solved(H, g, free_of(normal, none), np.zeros(len(g)))
+def _cost(normal: Normal, x: Array, at: At) -> float:
+    """Return the sum of squares at x (m,), what is known of the unknowns of `at` among them."""
+    H, g = normal.whole
     off = (at.values - nominal(at.unknowns)) / spreads(at.unknowns)
     return float(x @ H @ x - 2.0 * g @ x + normal.c.sum() + off @ off)
 
@@ -171,7 +167,8 @@ def _advanced(
 
     Parameters are the best ones there.
     """
-    at, before = normal.at, _cost(normal)
+    at, none = normal.at, np.zeros(len(by), dtype=bool)
+    before = _cost(normal, solved(*normal.whole, free_of(normal, none), np.zeros(len(normal.r))), at)
     for halving in range(_HALVINGS):
         values = at.values + by / 2.0**halving
         if (values[[u.kind == "gain" for u in at.unknowns]] <= 0.0).any():
@@ -185,7 +182,7 @@ def _advanced(
 def _left(normal: Normal, free: NDArray[np.bool_]) -> Array:
     """Return the standard deviations of the free unknowns that the equations leave, segments taken for independent."""
     entries = free_of(normal, free)
-    H = (normal.H.sum(axis=0) + normal.P)[np.ix_(entries, entries)]
+    H = normal.whole[0][np.ix_(entries, entries)]
     return np.sqrt(np.diag(inverse(H))[len(normal.at.theta) :])
 
 
@@ -236,8 +233,8 @@ def _finished(
 def covariance_of(normal: Normal, free: NDArray[np.bool_]) -> tuple[Array, int]:
     """Return the covariance of the free unknowns [SI] and the degrees of freedom of its estimate."""
     entries = free_of(normal, free)
-    both = np.ix_(entries, entries)
-    H = (normal.H.sum(axis=0) + normal.P)[both]
+    both, whole = np.ix_(entries, entries), normal.whole[0]
+    H = whole[both]
     turned, P = inverse(H), normal.P[both]
     G, own = len(normal.c), slice(len(normal.at.theta), None)
     if G >= _FEWEST:
@@ -249,7 +246,7 @@ def covariance_of(normal: Normal, free: NDArray[np.bool_]) -> tuple[Array, int]:
     else:
         found, dof = turned, max(int(normal.share * normal.c.sum()), 1)
     fixed = np.flatnonzero(~entries)
-    across = turned @ (normal.H.sum(axis=0) + normal.P)[np.ix_(entries, fixed)]
+    across = turned @ whole[np.ix_(entries, fixed)]
     off = spreads([u for u, f in zip(normal.at.unknowns, free, strict=True) if not f])
     found = found + (across * off**2) @ across.T
     return np.asarray(found[own, own]), dof

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, or_one
 from ident.calibrate.slopes import At, with_slopes
 from ident.estimate.covariance import effective_samples
 from ident.estimate.estimators import NEUTRAL_TOLERANCE, TOLERANCE
@@ -17,7 +17,7 @@ from ident.estimate.prior import ConstantPullback, Prior
 from ident.logs.motion import Motion
 from ident.regression.base import BaseParameters
 from ident.regression.compress import compress
-from ident.regression.regression import Regression, r_factor, repeats_joined, weighted_gram
+from ident.regression.regression import Regression, repeats_joined, restricted, weighted_gram
 from ident.robot.unknown import nominal, spreads
 
 _RIDGE = 1e-9  # of each column's square: joint terms that no row shows stay where they are
@@ -42,6 +42,11 @@ class Normal:
     sigma: Array
     share: float
     recordings: tuple[str, ...]
+
+    @property
+    def whole(self) -> tuple[Array, Array]:
+        """H (m, m) and g (m,) of all segments, with what is known beforehand."""
+        return self.H.sum(axis=0) + self.P, self.g.sum(axis=0) + self.r
 
     @property
     def unknowns(self) -> slice:
@@ -70,8 +75,7 @@ def solved(H: Array, g: Array, free: NDArray[np.bool_], x: Array) -> Array:
 
 def inverse(H: Array) -> Array:
     """Return the inverse of a positive matrix, columns scaled, what nothing shows held where it is."""
-    unit = np.sqrt(np.diag(H))
-    unit = np.where(unit > 0, unit, 1.0)
+    unit = or_one(np.sqrt(np.diag(H)))
     scaled = H / np.outer(unit, unit)
     scaled[np.diag_indices_from(scaled)] += _RIDGE
     return np.asarray(np.linalg.inv(scaled) / np.outer(unit, unit))
@@ -102,8 +106,7 @@ def _weighing(
 
     How noisy joints are against each other is decided without unknowns: a gain would explain a joint by itself.
     """
-    without = _without(regression, plain)
-    outset = joint_noise(without)
+    outset = joint_noise(replace(restricted(regression, range(len(plain.kept))), base=plain))
     sigma, share, k = outset, 1.0, len(at.unknowns)
     for _ in range(_ROUNDS):
         H, g, _ = (x.sum(axis=0) for x in _segments(regression, base, sigma, share))
@@ -117,15 +120,6 @@ def _weighing(
         sigma = np.maximum(outset * smaller, regression.least_noise)
         share = min(effective_samples(regression, sigma) / float(regression.rows.sum()), 1.0)
     return sigma * at.gains, share
-
-
-def _without(regression: Regression, plain: BaseParameters) -> Regression:
-    """Return the regression without the columns of the unknowns."""
-    b = len(plain.kept)
-    own = [[c for c, k in enumerate(of) if k < b] for of in regression.parameters]
-    segments = regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]]))
-    parameters = tuple(tuple(k for k in of if k < b) for of in regression.parameters)
-    return Regression(f"{regression.model}|without", plain, parameters, segments)
 
 
 def _segments(regression: Regression, base: BaseParameters, sigma: Array, share: float) -> tuple[Array, Array, Array]:

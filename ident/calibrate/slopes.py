@@ -186,9 +186,4 @@ def with_slopes(at: At) -> tuple[Model, BaseParameters, BaseParameters]:
     model = corrected_model(at.model, at.unknowns, at.values)
     terms: tuple[Any, ...] = tuple(Slope(u, k, at) for k, u in enumerate(at.unknowns))
     wider, base = replace(model, terms=(*model.terms, *terms)), base_parameters(model)
-    p, k = len(model.names), len(terms)
-    K = np.zeros((len(base.kept) + k, p + k))
-    K[: -k or None, :p] = base.K
-    K[len(base.kept) :, p:] = np.eye(k)
-    own = wider.names[p:]
-    return wider, BaseParameters((*base.names, *own), (*base.kept, *range(p, p + k)), K, wider.names), base
+    return wider, base.widened(wider.names), base

@@ -177,7 +177,7 @@ def _parts(normal: Normal) -> list[list[int]]:
 def _left_out(normal: Normal, unknowns: NDArray[np.bool_], parts: list[list[int]]) -> Array:
     """Return the squared error of each segment (G,) when its part is left out, these unknowns free."""
     errors, free = np.zeros(len(normal.c)), free_of(normal, unknowns)
-    H, g = normal.H.sum(axis=0) + normal.P, normal.g.sum(axis=0) + normal.r
+    H, g = normal.whole
     for part in parts:
         x = solved(H - normal.H[part].sum(axis=0), g - normal.g[part].sum(axis=0), free, normal.pinned)
         errors[part] = [x @ normal.H[s] @ x - 2.0 * normal.g[s] @ x + normal.c[s] for s in part]

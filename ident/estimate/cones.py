@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, or_one
 from ident.errors import EstimationError
 from ident.estimate.bounds import Bounds
 from ident.estimate.prior import Prior
@@ -59,10 +59,10 @@ class Coordinates:
         links = factor[:, :-1] @ (base.K[:, : model.n_rigid] @ prior.inertials.ravel())
         column = np.linalg.norm(factor[:, :-1] @ base.K[:, model.n_rigid :], axis=0)
         target = np.linalg.norm(factor[:, -1])
-        scale = np.where(column > 0, 0.1 * target / np.where(column > 0, column, 1.0), 1.0)
+        scale = np.where(column > 0, 0.1 * target / or_one(column), 1.0)
         size = float(target / np.linalg.norm(links)) if links.any() and target > 0 else 1.0
         size = 1.0 if 1.0 / _OTHER_SIZE < size < _OTHER_SIZE else size
-        return _centred(np.where(scale > 0, scale, 1.0), max(size, 1.0), prior, size * prior.inertials)
+        return _centred(or_one(scale), max(size, 1.0), prior, size * prior.inertials)
 
     @staticmethod
     def around(theta: Array, prior: Prior) -> Coordinates:
@@ -71,7 +71,7 @@ class Coordinates:
         values, root = _spectrum(theta[:links], prior)
         values = np.maximum(values, np.maximum(1e-4 * np.abs(values).max(axis=1, keepdims=True), 1e-15))
         terms = np.abs(theta[links:])
-        return _centred(np.where(terms > 0, terms, 1.0), 1.0, prior, _bodies(values, root))
+        return _centred(or_one(terms), 1.0, prior, _bodies(values, root))
 
     def at(self, inertials: Array) -> Coordinates:
         """Return the same coordinates centred at other inertials (n, 10), which must be positive definite."""
@@ -290,7 +290,7 @@ def _normed(rows: Array, cone: Cone) -> Array:
     """Return the diagonal matrix that gives rows, or all rows of a cone that does not let them apart, the norm one."""
     size = np.linalg.norm(rows, axis=1)
     size = np.full(len(size), np.linalg.norm(size)) if cone == "second-order" else size
-    return np.diag(1.0 / np.where(size > 0.0, size, 1.0))
+    return np.diag(1.0 / or_one(size))
 
 
 def _congruence(s: Array) -> Array:

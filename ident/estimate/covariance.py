@@ -255,8 +255,7 @@ def confidence_region(regression: Regression, sigma: ArrayLike, level: float = L
     factor = regression.factor(sigma)
     W, centre = factor[:-1, :-1], solve(regression, sigma)
     residual = float(np.sum((W @ centre - factor[:-1, -1]) ** 2) + factor[-1, -1] ** 2)
-    columns = np.linalg.norm(W, axis=0)
-    spectrum = np.linalg.svd(W / np.where(columns > 0, columns, 1.0), compute_uv=False)
+    spectrum = np.linalg.svd(W / lengths(W), compute_uv=False)
     rank = int(np.sum(spectrum > _SINGULAR * spectrum[0]))
     G = len(regression.segments)
     if G >= 5:

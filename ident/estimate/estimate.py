@@ -226,7 +226,8 @@ class Estimate:
     @property
     def undetermined(self) -> tuple[str, ...]:
         """Joint terms that these logs do not determine: theta holds the prior's value for them, 0 without one."""
-        return undetermined(self.base, self.covariance, 10 * len(self.links))
+        open_ = (self.base.K[np.isfinite(self.covariance.standard_errors)] == 0).all(axis=0)
+        return tuple(name for name, o in list(zip(self.base.standard, open_, strict=True))[10 * len(self.links) :] if o)
 
     @property
     def still(self) -> NDArray[np.bool_]:
@@ -257,12 +258,6 @@ class Estimate:
         return None if self.theta is None else float(self.theta[self.base.standard.index(name)])
 
 
-def undetermined(base: BaseParameters, covariance: Covariance, n_rigid: int) -> tuple[str, ...]:
-    """Return the joint terms (theta from n_rigid on) that no base parameter with a standard error holds."""
-    open_ = (base.K[np.isfinite(covariance.standard_errors)] == 0).all(axis=0)
-    return tuple(name for name, o in list(zip(base.standard, open_, strict=True))[n_rigid:] if o)
-
-
 def undetermined_told(names: tuple[str, ...], standard: tuple[str, ...], theta: Array | None) -> list[str]:
     """Return a sentence on the joint terms that logs do not determine, and on what stands for them in theta."""
     value = {} if theta is None else dict(zip(standard, theta.tolist(), strict=True))
@@ -290,10 +285,7 @@ def fit_figures(regression: Regression, phi: Array, sigma: Array) -> dict[str, A
 
 def _condition(matrix: Array) -> float:
     """Return the 2-norm condition number, infinite for a singular or empty column."""
-    if not np.isfinite(matrix).all():
-        return float("inf")
-    s = np.linalg.svd(matrix, compute_uv=False)
-    return float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
+    return float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else float("inf")
 
 
 def fitted_model(estimate: Estimate, robot: Robot) -> Model:

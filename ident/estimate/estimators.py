@@ -29,8 +29,8 @@ from ident.errors import EstimationError, ModelError
 from ident.estimate.bootstrap import DRAWS, bootstrapped
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import ADVICE
-from ident.estimate.covariance import Covariance, classical, default_covariance, effective_samples
-from ident.estimate.estimate import Estimate, fit_figures, rounded, undetermined, undetermined_told, written_within
+from ident.estimate.covariance import classical, default_covariance, effective_samples
+from ident.estimate.estimate import Estimate, fit_figures, rounded, undetermined_told, written_within
 from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings, unexplained
 from ident.estimate.prior import (
     ConstantPullback,
@@ -44,7 +44,7 @@ from ident.estimate.prior import (
 )
 from ident.estimate.problem import VANISHING, Entropic, Quadratic, Solution, samples
 from ident.model.model import Model
-from ident.regression.regression import Regression, left_out, repeats_joined
+from ident.regression.regression import Regression, left_out, lengths, repeats_joined
 from ident.spatial.inertia import pseudo_inertia
 
 Loss = Literal["ols", "wls", "huber"]
@@ -257,8 +257,7 @@ def _scale(model: Model, regression: Regression, prior: Prior, sigma: Array) -> 
     factor, K, rigid = regression.factor(sigma), regression.base.K, model.n_rigid
     bodies = K[:, :rigid] @ prior.inertials.ravel()
     A = factor[:, :-1] @ np.column_stack([bodies, K[:, rigid:]])
-    unit = np.linalg.norm(A, axis=0)
-    unit[unit == 0.0] = 1.0
+    unit = lengths(A)
     low = np.append(0.0, np.where(model.nonnegative, 0.0, -np.inf))
     return float(np.clip(lsq_linear(A / unit, factor[:, -1], (low, np.inf)).x[0] / unit[0], 1.0 / SCALE, SCALE))
 
@@ -322,30 +321,17 @@ def finished(
     """Return the Estimate at theta; links that must be able to exist are checked as the very numbers to be written."""
     theta, solver = settled(model, regression, prior, sigma, solution.theta), solution.solver
     numbers = written_within(model, theta, prior, bounds) if feasible else rounded(theta)
-    phi = regression.base.K @ numbers
-    errors = _covariance(regression, sigma, solve(regression, sigma), covariance)
-    open_ = undetermined(regression.base, errors, model.n_rigid)
-    joints = _joints(model, regression)
-    told, unusable = torque_findings(regression, joints)
-    told = (*([f"first solver failed: {solver}"] if "after" in solver else []), *told, *unusable)
-    estimate = Estimate(
-        estimator=name,
-        robot=model.robot.name,
-        links=model.robot.links,
-        joints=joints,
-        shapes=model.shapes,
-        base=regression.base,
-        phi=phi,
+    found = _figured(name, model, regression, regression.base.K @ numbers, sigma, covariance)
+    open_ = found.undetermined
+    told = (*([f"first solver failed: {solver}"] if "after" in solver else []), *found.warnings)
+    estimate = replace(
+        found,
         theta=numbers,
-        covariance=errors,
-        sigma=sigma,
         active=active_constraints(model, prior, bounds, numbers, open_, feasible=feasible),
         prior=prior.source,
         solver=solver,
         feasible=True if feasible else None,
-        implausible=unusable,
         warnings=(*told, *undetermined_told(open_, model.names, numbers)),
-        **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
     if not feasible:
         return estimate
@@ -354,17 +340,21 @@ def finished(
     known = () if told_of.any() else estimate.fixed_by_data  # zero torques decide on masses, wrongly
     doubts = implausible(model.robot, bodies, prior, known)
     reasons = weightless(model.robot, regression, prior) if doubts else ()
-    return replace(estimate, implausible=(*unusable, *reasons, *doubts))
+    return replace(estimate, implausible=(*found.implausible, *reasons, *doubts))
 
 
-def _least_squares(
-    model: Model, regression: Regression, loss: Loss, sigma: Array, covariance: CovarianceName
+def _figured(
+    name: str, model: Model, regression: Regression, phi: Array, sigma: Array, covariance: CovarianceName
 ) -> Estimate:
-    """Return the base parameters of least residual, and no theta."""
-    phi, joints = solve(regression, sigma), _joints(model, regression)
+    """Return what is said of any base parameters phi (b,), without theta."""
+    names, n = model.robot.joint_names, regression.n_joints
+    # of a regressor given as numbers there may be more or fewer torques than links
+    joints = names if len(names) == n else tuple(f"torque{j + 1}" for j in range(n))
     told, unusable = torque_findings(regression, joints)
-    estimate = Estimate(
-        estimator="ols" if loss == "ols" else "wls",
+    least = solve(regression, sigma)
+    errors = classical(regression, sigma) if covariance == "classical" else default_covariance(regression, sigma, least)
+    return Estimate(
+        estimator=name,
         robot=model.robot.name,
         links=model.robot.links,
         joints=joints,
@@ -372,12 +362,22 @@ def _least_squares(
         base=regression.base,
         phi=phi,
         theta=None,
-        covariance=_covariance(regression, sigma, phi, covariance),
-        sigma=residual_sigma(regression, phi) if loss == "ols" else sigma,
+        covariance=errors,
+        sigma=sigma,
         implausible=unusable,
         warnings=(*told, *unusable),
         **fit_figures(regression, phi, sigma),  # type: ignore[arg-type]
     )
+
+
+def _least_squares(
+    model: Model, regression: Regression, loss: Loss, sigma: Array, covariance: CovarianceName
+) -> Estimate:
+    """Return the base parameters of least residual, and no theta."""
+    phi = solve(regression, sigma)
+    estimate = _figured("ols" if loss == "ols" else "wls", model, regression, phi, sigma, covariance)
+    if loss == "ols":
+        estimate = replace(estimate, sigma=residual_sigma(regression, phi))
     errors = estimate.covariance.standard_errors
     open_ = [n for n, se in zip(regression.base.names, errors, strict=True) if not np.isfinite(se)]
     if open_:
@@ -389,17 +389,6 @@ def _least_squares(
             estimate=estimate,
         )
     return estimate
-
-
-def _joints(model: Model, regression: Regression) -> tuple[str, ...]:
-    """Return the joints' names; of a regressor given as numbers there may be more or fewer torques than links."""
-    names = model.robot.joint_names
-    n = regression.n_joints
-    return names if len(names) == n else tuple(f"torque{j + 1}" for j in range(n))
-
-
-def _covariance(regression: Regression, sigma: Array, phi: Array, name: CovarianceName) -> Covariance:
-    return classical(regression, sigma) if name == "classical" else default_covariance(regression, sigma, phi)
 
 
 def active_constraints(

@@ -173,43 +173,32 @@ def natural(inertials: Array) -> tuple[Array, Array]:
     return values, np.maximum(np.abs(values), _SHARE * largest)
 
 
-class _Least:
-    """The programs of all numbers over links of the blocks' cones, whose (x, s) are M @ v, s being the last of v."""
-
-    def __init__(self, coordinates: Coordinates, M: Array, blocks: list[Block]):
-        n = len(coordinates.prior.inertials)
-        self._theta = coordinates.T @ M[:-1]
-        self._prior = coordinates.prior.inertials
-        masses = self._theta[: 10 * n : 10] / self._prior[:, :1]
-        blocks = [Block(o.A @ M, o.b, o.cone) for o in blocks]
-        self._plain = ConeProgram([*blocks, fixed(M[-1], 1.0)])
-        # the link's mass is the prior's: then h is that mass times the centre
-        self._per_mass = [ConeProgram([*blocks, fixed(mass, 1.0)]) for mass in masses]
-
-    def least(self, i: int, k: int, sign: float) -> float:
-        """Return the least value of sign times number k of link i, NaN where the solver failed."""
-        row = sign * self._theta[10 * i + k]
-        program, unit = self._plain, 1.0
-        if NATURAL[k] in NATURAL[1:4]:
-            program, unit = self._per_mass[i], self._prior[i, 0]
-        size = float(np.linalg.norm(row))
-        lower = program.minimise(row / size).lower
-        return lower * size / unit if np.isfinite(lower) else np.nan
-
-
 def _extremes(coordinates: Coordinates, M: Array, blocks: list[Block], growth: Growth) -> list[tuple[float, float]]:
-    """Return the least and greatest value of each number over links as in `_Least`, outwards by the solver's gap."""
-    least = _Least(coordinates, M, blocks)
-    masses = coordinates.prior.inertials[:, 0]
+    """Return the least and greatest value of each number over links of the blocks' cones, outwards by the solver's gap.
+
+    The blocks' (x, s) are M @ v, s being the last of v.
+    """
+    bodies, theta = coordinates.prior.inertials, coordinates.T @ M[:-1]
+    blocks = [Block(o.A @ M, o.b, o.cone) for o in blocks]
+    plain = ConeProgram([*blocks, fixed(M[-1], 1.0)])
+    # the link's mass is the prior's: then h is that mass times the centre
+    per_mass = [ConeProgram([*blocks, fixed(mass, 1.0)]) for mass in theta[: bodies.size : 10] / bodies[:, :1]]
+
+    def least(i: int, k: int, sign: float) -> float:
+        """Return the least value of sign times number k of link i, NaN where the solver failed."""
+        row, of_centre = sign * theta[10 * i + k], NATURAL[k] in NATURAL[1:4]
+        size = float(np.linalg.norm(row))
+        lower = (per_mass[i] if of_centre else plain).minimise(row / size).lower
+        return lower * size / (bodies[i, 0] if of_centre else 1.0) if np.isfinite(lower) else np.nan
+
     found: list[tuple[float, float]] = []
-    for i in range(len(masses)):
-        lightest = max(least.least(i, 0, 1.0), 0.0)
-        vanishes = lightest < _VANISHED * masses[i]
-        found.append((lightest, -least.least(i, 0, -1.0) if growth.bounded(i, 0, -1.0) else np.inf))
+    for i, mass in enumerate(bodies[:, 0]):
+        lightest = max(least(i, 0, 1.0), 0.0)
+        vanishes = lightest < _VANISHED * mass
+        found.append((lightest, -least(i, 0, -1.0) if growth.bounded(i, 0, -1.0) else np.inf))
         for k, part in enumerate(NATURAL[1:], 1):
             limits = [
-                least.least(i, k, sign) if growth.bounded(i, k, sign, vanishes=vanishes) else -np.inf
-                for sign in (1.0, -1.0)
+                least(i, k, sign) if growth.bounded(i, k, sign, vanishes=vanishes) else -np.inf for sign in (1.0, -1.0)
             ]
             lower, upper = limits[0], -limits[1]
             found.append((max(0.0, lower) if part in _POSITIVE else lower, upper))

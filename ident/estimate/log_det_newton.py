@@ -205,15 +205,10 @@ class LogDetNewton:
             local = local_at(L, R, r, y / s)
             if local is None:
                 break
-            aim = np.where(self._stated, weight, mu)
-            shift = _diagonal(weight / local.v)
-            gradient = local.gradient + weight * local.linear + (aim / s) @ local.G
-            gradient[:links] -= shift
-            d = local.step(gradient)
+            aim, shift = np.where(self._stated, weight, mu), _diagonal(weight / local.v)
+            d, ds, dy, slope = self._direction(local, local.gradient + weight * local.linear, shift, aim, y, s)
             enough = max(min(ACCURACY * size, _CONVERGED * weight), _ROUNDING * size, target.rounding)
-            found = mu <= last and -float(gradient @ d) < enough
-            ds = -local.G @ d
-            dy = (aim - y * ds) / s - y
+            found = mu <= last and -slope < enough
             L, R, step, x = moved(local.B, local.inverse, local.v, d, shift, _fall(ds / s), _INSIDE)
             # each Z and y goes its own way: they only shape the quadratic model
             terms, y = terms + step * d[links:], np.maximum(y + dy, (1.0 - _INSIDE) * y)
@@ -273,7 +268,7 @@ class LogDetNewton:
                 halfway = _Point(L, R, terms, y)
             base = local.gradient + slope * local.linear
             shift, aim = _diagonal((0.0 if far else weight or last) / v), np.zeros(len(s)) if far else aims
-            d, ds, dy = self._direction(local, base, shift, aim, y, s)
+            d, ds, dy, _ = self._direction(local, base, shift, aim, y, s)
             decrement = -float((base + (aim / s) @ local.G) @ d - shift @ d[:links])
             cross, fall = second_order(v, d, shift)
             short = 1.0 - 1.0 / max(1.0, -min(fall, _fall(ds / s), _fall(dy / y)))
@@ -285,7 +280,7 @@ class LogDetNewton:
             else:
                 mu = short**3 * now
                 aim, shift = np.maximum(mu, aims), _diagonal(max(mu, weight or last) / v)
-            d, ds, dy = self._direction(local, base, shift, aim, y, s)
+            d, ds, dy, _ = self._direction(local, base, shift, aim, y, s)
             L, R, step, x = moved(local.B, local.inverse, v, d, shift, _fall(ds / s), _INSIDE)
             terms, y = terms + step * d[links:], y + dy * _INSIDE / max(-_fall(dy / y), _INSIDE)
             if found:
@@ -315,13 +310,13 @@ class LogDetNewton:
 
     def _direction(
         self, local: _Local, base: Array, shift: Array, aim: Array, y: Array, s: Array
-    ) -> tuple[Array, Array, Array]:
-        """Return the step towards links' `shift` and inequalities' `aim`, and what it changes of s and y."""
+    ) -> tuple[Array, Array, Array, float]:
+        """Return the step towards links' `shift` and inequalities' `aim`, what it changes of s and y, and its slope."""
         gradient = base + (aim / s) @ local.G
         gradient[: self._links] -= shift
         d = local.step(gradient)
         ds = -local.G @ d
-        return d, ds, (aim - y * ds) / s - y
+        return d, ds, (aim - y * ds) / s - y, float(gradient @ d)
 
     def _target(self, factor: Array, samples: float) -> _Target:
         b, scale = len(self._base.names), 1.0 / np.sqrt(samples)

@@ -25,7 +25,7 @@ from ident.estimate.covariance import determined, deviations
 from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.model.term import BENDS, bends
-from ident.regression.regression import Regression, r_factor
+from ident.regression.regression import Regression, lengths, r_factor
 from ident.robot.robot import Robot
 from ident.shown import shows
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, consistency, from_com, pseudo_inertia, to_com
@@ -246,11 +246,13 @@ class ConstantPullback:
 
     def root(self, prior: Prior) -> Array:
         """Return its root (16 n, 10 n)."""
+        from scipy.linalg import block_diag
+
         parts = []
         for body in prior.inertials:
             inverse = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(body)))
             parts.append(np.kron(inverse, inverse) @ PSEUDO_INERTIA_MAP)
-        return _diagonal(parts)
+        return np.asarray(block_diag(*parts))
 
 
 @dataclass(frozen=True)
@@ -298,6 +300,8 @@ class Tolerances:
 
     def root(self, prior: Prior) -> Array:
         """Return its root (10 n, 10 n), linear in theta at the prior. Raises ModelError for too many or few of them."""
+        from scipy.linalg import block_diag
+
         n = len(prior.inertials)
         for name, value in self._numbers():
             if np.ndim(value) and np.shape(value) != (n,):
@@ -306,7 +310,7 @@ class Tolerances:
         roots = [_tolerance_root(*of) for of in zip(prior.inertials, *each, strict=True)]
         for i, covariance in self.covariances.items():
             roots[i] = np.linalg.inv(np.linalg.cholesky(covariance))
-        return _diagonal(roots)
+        return np.asarray(block_diag(*roots))
 
     def _numbers(self) -> list[tuple[str, float | tuple[float, ...]]]:
         return [(name, value) for name, value in vars(self).items() if name != "covariances"]
@@ -342,14 +346,6 @@ def _slopes() -> Array:
 
 
 _SLOPES = _slopes()
-
-
-def _diagonal(parts: list[Array]) -> Array:
-    rows = parts[0].shape[0]
-    out = np.zeros((rows * len(parts), 10 * len(parts)))
-    for i, part in enumerate(parts):
-        out[rows * i : rows * (i + 1), 10 * i : 10 * (i + 1)] = part
-    return out
 
 
 # ---- joint terms that the logs do not determine ---------------------------------------------------------------------
@@ -421,8 +417,7 @@ def settled(model: Model, regression: Regression, prior: Prior, sigma: Array, th
 def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
     """Return the factor with its rows, and which base parameters were pinned: one at a time, until none is open."""
     factor, base = regression.factor(sigma), regression.base
-    size = np.linalg.norm(factor[:, :-1], axis=0)
-    size = np.where(size > 0, size, 1.0)
+    size = lengths(factor[:, :-1])
     values = base.K @ _values(model, prior)
     alone = (base.K[:, : model.n_rigid] == 0).all(axis=1)  # of joint terms, no link in the sum
     pinned: list[int] = []

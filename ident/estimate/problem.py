@@ -52,7 +52,7 @@ from ident.estimate.log_det_newton import GAP, SLIGHT, LogDetNewton
 from ident.estimate.prior import Metric, Prior, Tolerances, drawn_factor, usual_factor
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
-from ident.regression.regression import Regression
+from ident.regression.regression import Regression, lengths
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, pseudo_inertia, to_com
 
 #: How far outside of what can exist, in units of the prior's body, a solution may stop and still count as accurate.
@@ -399,8 +399,7 @@ def joined(model: Model, prior: Prior, metric: Metric) -> tuple[Array, Array]:
 
 def _nearest(rows: Array, centre: Array, metric: Array, origin: Array) -> Array:
     """Return x of least |metric @ x - origin| among those of least |rows @ x - centre|."""
-    scale = np.linalg.norm(rows, axis=0)
-    scale[scale == 0.0] = 1.0
+    scale = lengths(rows)
     u, s, vt = np.linalg.svd(rows / scale)
     rank = int(np.count_nonzero(s > 1e-9 * s.max(initial=0.0)))
     x = vt[:rank].T @ ((u.T @ centre)[:rank] / s[:rank]) / scale

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, InputError, nearest
 from ident.estimate.covariance import Covariance
-from ident.estimate.estimate import Estimate, FittedShape, NamedCause, Structure, Trace, TriedTerm, rounded
+from ident.estimate.estimate import Estimate, NamedCause, Structure, rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
 from ident.spatial.inertia import INERTIAL, consistency
@@ -30,8 +30,6 @@ FORMAT = JsonFormat(
 )
 #: Fields that stand in the file as they are: single values, and lists.
 _VALUES, _LISTS = ("estimator", "robot", "solver", "feasible", "prior"), ("links", "joints", "active", "warnings")
-
-_SHARES = ("before", "after", "honest")
 
 
 def save_estimate(estimate: Estimate, path: str | Path) -> Path:
@@ -101,10 +99,10 @@ def document(e: Estimate) -> dict[str, Any]:
         ],
         "selection": [{"weight": float(w), "error": _number(error)} for w, error in e.selection],
         "provenance": {str(k): str(v) for k, v in e.provenance.items()},
-        "causes": [_listed(asdict(c)) for c in e.causes],
+        "causes": _plain(e.causes),
         "hidden": e.hidden,
         "calibration": [_calibrated(c) for c in e.calibration],
-        "structure": None if e.structure is None else _chosen(e.structure),
+        "structure": _plain(e.structure),
     }
 
 
@@ -140,7 +138,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         floor=np.array([_or(f["floor"], 0.0) for f in fit]) if all("floor" in f for f in fit) else None,
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
         notes=tuple(stored.get("notes", ())),
-        causes=tuple(_cause(c) for c in stored.get("causes", ())),
+        causes=_made(tuple[NamedCause, ...], stored.get("causes", ())),
         hidden=stored.get("hidden", ""),
         base=base,
         phi=phi,
@@ -155,60 +153,43 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         provenance=stored["provenance"],
         shapes=stored["shapes"],
         calibration=tuple(map(_calibration, stored.get("calibration", ()))),
-        structure=_structure(stored.get("structure")),
+        structure=_made(Structure | None, stored.get("structure")),
     )
 
 
-def _listed(given: dict[str, Any]) -> dict[str, Any]:
-    plain = {key: _listed(value) if isinstance(value, dict) else value for key, value in given.items()}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: dataclasses as objects, tuples as lists, numbers that are not finite as null."""
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(x) for x in value]
+    return _number(value) if isinstance(value, float) else value
 
 
-def _tupled(given: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-
-
-def _cause(stored: dict[str, Any]) -> NamedCause:
-    trace = stored.get("trace")
-    return NamedCause(**_tupled(stored) | {"trace": None if trace is None else Trace(**_tupled(trace))})
+def _made(hint: Any, stored: Any) -> Any:
+    """Return the value of a type that `_plain` made a part of JSON of; None stays where the type has it."""
+    options = get_args(hint)
+    if is_dataclass(hint):
+        hints = get_type_hints(hint)
+        return hint(**{key: _made(hints[key], part) for key, part in stored.items()})  # type: ignore[operator]
+    if get_origin(hint) is tuple:
+        return tuple(_made(options[0], part) for part in stored)
+    if type(None) in options:
+        return None if stored is None else _made(options[0], stored)
+    return _or(stored) if hint is float else stored
 
 
 def _calibrated(found: Calibrated) -> dict[str, Any]:
     told = {"value": found.value, "standard_error": _number(found.error), "said": found.said, "applied": found.applied}
-    return _listed(asdict(found.unknown)) | told
+    return {**_plain(found.unknown), **told}
 
 
 def _calibration(stored: dict[str, Any]) -> Calibrated:
     from ident.robot.unknown import Calibrated, Unknown
 
-    own = {key: stored[key] for key in ("kind", "name", "unit", "joint", "spread", "nominal", "own", "direction")}
-    return Calibrated(
-        Unknown(**_tupled(own)), stored["value"], _or(stored["standard_error"]), stored["said"], stored["applied"]
-    )
-
-
-def _chosen(found: Structure) -> dict[str, Any]:
-    shares = {key: _number(getattr(found, key)) for key in _SHARES}
-    steps = [list(map(_tried, step)) for step in found.steps]
-    shapes = [_listed(asdict(shape)) for shape in found.shapes]
-    return _listed(asdict(found)) | shares | {"tried": list(map(_tried, found.tried)), "steps": steps, "shapes": shapes}
-
-
-def _tried(one: TriedTerm) -> dict[str, Any]:
-    return asdict(one) | {key: _number(getattr(one, key)) for key in ("gain", "error", "missed")}
-
-
-def _structure(stored: dict[str, Any] | None) -> Structure | None:
-    if stored is None:
-        return None
-
-    def each(given: list[dict[str, Any]]) -> tuple[TriedTerm, ...]:
-        return tuple(TriedTerm(**one | {key: _or(one[key]) for key in ("gain", "error", "missed")}) for one in given)
-
-    shares = {key: _or(stored[key]) for key in _SHARES}
-    told = {"tried": each(stored["tried"]), "steps": tuple(map(each, stored["steps"]))}
-    shapes = tuple(FittedShape(**_tupled(one)) for one in stored.get("shapes", ()))
-    return Structure(**_tupled(stored) | shares | told | {"shapes": shapes})
+    told = [stored[key] for key in ("value", "standard_error", "said", "applied")]
+    own = {key: value for key, value in stored.items() if key in Unknown.__dataclass_fields__}
+    return Calibrated(_made(Unknown, own), told[0], _or(told[1]), *told[2:])
 
 
 def _base(entries: list[dict[str, Any]], standard: tuple[str, ...], refuse: Any) -> BaseParameters:

@@ -279,9 +279,7 @@ class TorqueLimits:
     @cached_property
     def columns(self) -> Columns:
         """All parameters' columns, for the way back from torques to states."""
-        names = self.model.names
-        everything = BaseParameters(names, tuple(range(len(names))), np.eye(len(names)), names)
-        return packed_columns(self.model, everything)
+        return packed_columns(self.model, BaseParameters.each(self.model.names))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -40,10 +40,9 @@ def deserved(estimate: Estimate, keep: Collection[str] = ()) -> Array:
     if estimate.theta is None:
         raise ValueError("there are no standard parameters to round")
     exact = rounded(estimate.theta)
-    whiten = _whitening(estimate)
+    (whiten, errors), K = _whitening(estimate), estimate.base.K
     if not len(whiten):
         return exact
-    K, errors = estimate.base.K, _errors(estimate)
     for finer in range(DIGITS + 1):
         theta = exact.copy()
         for i, link in enumerate(estimate.links):
@@ -63,7 +62,7 @@ def deserved_base(estimate: Estimate, phi: Array) -> Array:
 
     Both roundings together move no combination by more than a tenth of its standard error.
     """
-    whiten, errors = _whitening(estimate), _errors(estimate)
+    whiten, errors = _whitening(estimate)
     exact = rounded(phi)
     for finer in range(DIGITS + 1 if len(whiten) else 0):
         units = [_unit(np.ones(1), errors[[k]], abs(x), np.inf, finer) for k, x in enumerate(exact)]
@@ -75,7 +74,7 @@ def deserved_base(estimate: Estimate, phi: Array) -> Array:
 
 def told(estimate: Estimate) -> str:
     """Return what a file says about its digits."""
-    if not len(_whitening(estimate)):
+    if not len(_whitening(estimate)[0]):
         return f"Numbers have {DIGITS} digits: their standard errors are not known."
     return (
         f"Rounded as the standard errors ({estimate.covariance.kind}) deserve:"
@@ -83,16 +82,10 @@ def told(estimate: Estimate) -> str:
     )
 
 
-def _errors(estimate: Estimate) -> Array:
-    """Return the standard error of each base parameter (b,), infinite where it is not known."""
-    errors = estimate.covariance.standard_errors
-    return np.where(np.isfinite(errors), errors, np.inf)
+def _whitening(estimate: Estimate) -> tuple[Array, Array]:
+    """Return W (r, b) with W' W the inverse covariance of the base parameters whose standard error is known, and these.
 
-
-def _whitening(estimate: Estimate) -> Array:
-    """Return W (r, b) with W' W the inverse covariance of the base parameters whose standard error is known.
-
-    Where that is singular, _TAKEN stands for what is zero.
+    Where that is singular, _TAKEN stands for what is zero. Standard errors (b,) are infinite where they are not known.
     """
     matrix = estimate.covariance.matrix
     errors = estimate.covariance.standard_errors
@@ -102,7 +95,7 @@ def _whitening(estimate: Estimate) -> Array:
         correlation = matrix[np.ix_(known, known)] / np.outer(errors[known], errors[known])
         size, axes = np.linalg.eigh(correlation)
         out[:, known] = axes.T / np.sqrt(np.where(size > _ZERO, size, _TAKEN))[:, None] / errors[known]
-    return out
+    return out, np.where(np.isfinite(errors), errors, np.inf)
 
 
 def _unit(slope: Array, errors: Array, scale: float, most: float, finer: int) -> Fraction:

@@ -8,32 +8,14 @@ from pathlib import Path
 
 from ident.errors import InputError, require_known
 from ident.estimate.estimate import Estimate
-from ident.export.code.c import write_c_header, write_cpp_header
+from ident.export import parameters
+from ident.export import robotics_toolbox as rtb
+from ident.export.code import c, python
 from ident.export.code.matlab import function_name, write_matlab_function
-from ident.export.code.python import write_casadi, write_jax, write_python_module
-from ident.export.identified import (
-    ARMATURE,
-    DAMPING,
-    FRICTION,
-    SPRING,
-    Exported,
-    Identified,
-    Source,
-    Written,
-    identified,
-)
+from ident.export.existing import with_paths
+from ident.export.identified import MOTOR, SPRING, Exported, Identified, Source, Written, identified
 from ident.export.mjcf import write_mjcf
-from ident.export.parameters import (
-    write_base_csv,
-    write_csv,
-    write_json,
-    write_mat,
-    write_rigid_body_tree,
-    write_rigid_body_tree_mat,
-)
-from ident.export.paths import with_paths
 from ident.export.payload import Payload, payload_call
-from ident.export.robotics_toolbox import write_rtb_matlab, write_rtb_python
 from ident.export.sdf import write_sdf
 from ident.export.text import Script
 from ident.export.urdf import write_identified_urdf
@@ -74,45 +56,39 @@ class PayloadFormat:
         return payload_call(self.name, load)
 
 
-#: Joint terms that most simulators have a place for.
-_MOTOR = (ARMATURE, DAMPING, FRICTION)
-_PINOCCHIO = Script("pinocchio.py.j2", "a Pinocchio script", _MOTOR, "on line")
+_PINOCCHIO = Script("pinocchio.py.j2", "a Pinocchio script", MOTOR, "on line")
 _SPATIAL = Script("spatial_v2.m.j2", "a spatial_v2 script", frame="along z")
-_KDL = Script("kdl.hpp.j2", "a KDL header", _MOTOR[:2])
-_SIMSCAPE = Script("simscape.m.j2", places=_MOTOR)
-_ROS2 = Script("ros2.yaml.j2", places=(*_MOTOR, Offset.kind, SPRING))
+_KDL = Script("kdl.hpp.j2", "a KDL header", MOTOR[:2])
+_SIMSCAPE = Script("simscape.m.j2", places=MOTOR)
+_ROS2 = Script("ros2.yaml.j2", places=(*MOTOR, Offset.kind, SPRING))
 _MJCF = "MuJoCo: inertials, armature, damping, friction, springs; edits the given file"
 _SDF = "SDFormat (Gazebo): inertials, damping, friction, springs; edits the given file"
+_MATLAB = "MATLAB function: the same for Simulink and MATLAB Coder"
+_MAT = "parameters, base parameters and covariance for MATLAB and scipy"
 
 FORMATS = (
-    Format("json", ".json", "all parameters with conventions, error bars and provenance", write_json),
-    Format("csv", ".csv", "standard parameters with units and who decided on them", write_csv, tail=""),
-    Format("csv-base", ".csv", "base parameters with combinations and standard errors", write_base_csv),
-    Format("mat", ".mat", "parameters, base parameters and covariance for MATLAB and scipy", write_mat, tail=""),
+    Format("json", ".json", "all parameters with conventions, error bars and provenance", parameters.write_json),
+    Format("csv", ".csv", "standard parameters with units and who decided on them", parameters.write_csv, tail=""),
+    Format("csv-base", ".csv", "base parameters with combinations and standard errors", parameters.write_base_csv),
+    Format("mat", ".mat", _MAT, parameters.write_mat, tail=""),
     Format("urdf", ".urdf", "URDF: inertials, damping, friction; edits the given file", write_identified_urdf, True),
     Format("mjcf", ".xml", _MJCF, write_mjcf, True, keeps=True),
     Format("sdf", ".sdf", _SDF, write_sdf, True, keeps=True),
     Format("pinocchio", ".py", "Python script: dynamic-parameter vectors, build_model(), apply_to()", _PINOCCHIO),
     Format("spatial-v2", ".m", "MATLAB script: Featherstone's spatial_v2 model", _SPATIAL),
     Format("kdl", ".hpp", "C++ header: Orocos KDL tree", _KDL),
-    Format("rigid-body-tree", ".m", "MATLAB script: rigidBodyTree", write_rigid_body_tree),
-    Format("rigid-body-tree-mat", ".mat", "MAT file: rigidBodyTree's numbers", write_rigid_body_tree_mat),
-    Format("rtb-python", ".py", "Python script: Robotics Toolbox DHRobot (DH, modified DH)", write_rtb_python),
-    Format("rtb-matlab", ".m", "MATLAB script: Robotics Toolbox SerialLink (DH, modified DH)", write_rtb_matlab),
+    Format("rigid-body-tree", ".m", "MATLAB script: rigidBodyTree", parameters.write_rigid_body_tree),
+    Format("rigid-body-tree-mat", ".mat", "MAT file: rigidBodyTree's numbers", parameters.write_rigid_body_tree_mat),
+    Format("rtb-python", ".py", "Python script: Robotics Toolbox DHRobot (DH, modified DH)", rtb.write_rtb_python),
+    Format("rtb-matlab", ".m", "MATLAB script: Robotics Toolbox SerialLink (DH, modified DH)", rtb.write_rtb_matlab),
     Format("simscape", ".m", "MATLAB script: values of Simscape Multibody inertia blocks", _SIMSCAPE),
     Format("ros2", ".yaml", "ROS 2 parameter file", _ROS2),
-    Format("c", ".h", "C99 header: inverse dynamics, gravity, mass matrix, friction, regressor", write_c_header),
-    Format("cpp", ".hpp", "C++11 header: the same as templates for double and float", write_cpp_header, tail=""),
-    Format("python", ".py", "Python module (numpy): the same for any number of samples", write_python_module, tail=""),
-    Format("jax", ".py", "JAX module: the same for jax.numpy, to be compiled and differentiated", write_jax),
-    Format("casadi", ".py", "CasADi module: the same as casadi.Function, to be differentiated", write_casadi),
-    Format(
-        "matlab",
-        ".m",
-        "MATLAB function: the same for Simulink and MATLAB Coder",
-        write_matlab_function,
-        tail=function_name(""),
-    ),
+    Format("c", ".h", "C99 header: inverse dynamics, gravity, mass matrix, friction, regressor", c.write_c_header),
+    Format("cpp", ".hpp", "C++11 header: the same as templates for double and float", c.write_cpp_header, tail=""),
+    Format("python", ".py", "Python module (numpy): the same for any number of samples", python.write_module, tail=""),
+    Format("jax", ".py", "JAX module: the same for jax.numpy, to be compiled and differentiated", python.write_jax),
+    Format("casadi", ".py", "CasADi module: the same as casadi.Function, to be differentiated", python.write_casadi),
+    Format("matlab", ".m", _MATLAB, write_matlab_function, tail=function_name("")),
 )
 
 PAYLOAD_FORMATS = (
@@ -198,5 +174,5 @@ def export_to(
         robot = estimate.corrected(robot)
     kept = given is not None and form.keeps
     item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated, kept=kept)
-    written = form.write(item)
-    return Exported(write_whole(path, written.content), written.notes)
+    content, notes = form.write(item)
+    return Exported(write_whole(path, content), notes)

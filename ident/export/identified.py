@@ -52,22 +52,17 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
             raise InfeasibleError(
                 f"{link} cannot exist ({why}), so nothing was exported. Use the constrained fit.", estimate=estimate
             )
-    merged = (
-        () if robot is None else {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None}
-    )
+    merged = {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None} if robot else ()
     return deserved(estimate, keep=merged)
 
 
 #: The places that simulators have for joint terms.
-ARMATURE, DAMPING, FRICTION, SPRING = DriveInertia.kind, Viscous.kind, COULOMB, Spring.kind
+MOTOR = ARMATURE, DAMPING, FRICTION = DriveInertia.kind, Viscous.kind, COULOMB
+SPRING = Spring.kind
 
 
-@dataclass(frozen=True)
-class Written:
-    """A file's content, and notes on what it cannot hold and what its user has to know."""
-
-    content: bytes | str
-    notes: tuple[str, ...] = ()
+#: A file's content, and notes on what it cannot hold and what its user has to know.
+Written = tuple[bytes | str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -150,11 +145,6 @@ class Identified:
                 )
         return found
 
-    def values(self, kind: Kind) -> Array:
-        """Return the joints' own parameters of one kind (n,), 0 where the model has none."""
-        own = self.per_joint(kind)
-        return np.array([own.get(joint, 0.0) for joint in self.estimate.joints])
-
     def about(self, *places: Kind) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return head and notes of a file of a target that has these places only for joint terms."""
         placed = {f"{joint}.{kind.name}" for kind in places for joint in self.per_joint(kind)}
@@ -166,16 +156,13 @@ class Identified:
             return self.head, ()
         kinds = {kind.name: kind for name in left if (kind := kind_of(name))}
         words = [*(kind.words for kind in kinds.values()), *(name for name in left if not kind_of(name))]
-        lacks = f", with {_joined(words)}, which {'is' if len(words) == 1 else 'are'} not in this file."
+        named = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+        lacks = f", with {named}, which {'is' if len(words) == 1 else 'are'} not in this file."
         head = tuple(f"{line[:-1]}{lacks}" if line.startswith("Validation ") else line for line in self.head)
         values = ", ".join(f"{name} {self.terms[name]:.10g}" for name in left)
         laws = "; ".join(f"{kind.name}: {kind.law}" for kind in kinds.values())
         note = f"Not in this file, the controller has to add it: {values}{f' ({laws})' if laws else ''}."
         return head, (note,)
-
-
-def _joined(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def identified(

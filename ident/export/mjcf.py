@@ -7,20 +7,18 @@ inertiafromgeom, balanceinertia ...), default classes and childclass, frame, bod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError
+from ident.export.existing import commented, own_bodies
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, SPRING, Identified, Source, Written
-from ident.export.matching import commented, own_bodies
-from ident.export.text import beside_world, filled, links, number, numbers, terms_in, xml_comment
+from ident.export.text import beside_world, filled, links, number, numbers, placed, xml_comment
 from ident.robot.mjcf import Mjcf
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf_write import com_numbers
-from ident.robot.xml import Edit, Element, attribute_edit, exchanged, first_child_edit, parse_xml
-from ident.spatial.inertia import quaternion, symmetric
+from ident.robot.xml import Edit, attribute_edit, exchanged, first_child_edit, parse_xml
+from ident.spatial.inertia import symmetric
 
 TARGET = "an MJCF"
 CONVENTIONS = (
@@ -41,26 +39,26 @@ def write_mjcf(item: Identified) -> Written:
     """
     robot = item.geometry(TARGET)
     head, notes = item.about(*PLACES.values())
-    if item.source is not None and not np.array_equal(robot.gravity, GRAVITY):
-        notes = (*notes, f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.")
-    if item.source is None:
-        robot, called = beside_world(robot, TARGET)
-        notes += called
-    comment = xml_comment((*head, *CONVENTIONS, *notes))
-    inertials = [full_inertia(body, f"link '{link}'") for body, link in zip(item.inertials, robot.links, strict=True)]
     if item.source is not None:
-        return Written(edited(item.source, item, robot, comment), notes)
+        if not np.array_equal(robot.gravity, GRAVITY):
+            notes += (f"The file's own gravity is kept; the fit's was {numbers(robot.gravity)} m/s^2 in the base.",)
+        comment = xml_comment((*head, *CONVENTIONS, *notes))
+        return edited(item.source, item, robot, comment), notes
+    robot, called = beside_world(robot, TARGET)
+    notes += called
+    bodies = {
+        link: full_inertia(body, f"link '{link}'") for link, body in zip(robot.links, item.inertials, strict=True)
+    }
     text = filled(
         "mjcf.xml.j2",
         robot=robot,
         links=links(item, robot, tuple(PLACES.values())),
-        inertials=dict(zip(robot.links, inertials, strict=True)),
-        attributes=lambda link: _attributes(item, link.joint.name, link.terms),
+        inertials=bodies,
+        attributes=lambda link: placed(item, link.joint.name, PLACES, "springref"),
         limits=_limits,
-        comment=comment,
-        quaternion=quaternion,
+        comment=xml_comment((*head, *CONVENTIONS, *notes)),
     )
-    return Written(text, notes)
+    return text, notes
 
 
 def full_inertia(body: Array, whose: str) -> str:
@@ -83,7 +81,6 @@ def full_inertia(body: Array, whose: str) -> str:
 
 
 def _limits(joint: Joint) -> str:
-    """Return the attributes of a joint's limits."""
     text, ends, effort = "", joint.limits.ends, joint.limits.effort
     if ends is not None and ends[0] < ends[1]:
         text += f' range="{numbers(ends)}"'
@@ -112,24 +109,15 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     own = own_bodies(robot, item.inertials, found.bodies, found.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
-        edits.append(_exchange(source.data, found.elements[link], full_inertia(body, f"link '{link}'")))
-    for joint, terms in zip(robot.joints, terms_in(item, tuple(PLACES.values())), strict=True):
+        element, text = found.elements[link], full_inertia(body, f"link '{link}'")
+        if old := element.all("inertial"):
+            edits.append((old[0].start, old[0].end, text.encode()))
+            continue
+        line = source.data[: element.start].rpartition(b"\n")[2].decode()
+        indent = line if not line.strip() else ""
+        edits.append(first_child_edit(element, text if element.empty else f"\n{indent}  {text}"))
+    for joint in robot.joints:
         unit = 180.0 / np.pi if found.degrees and not joint.slides else 1.0
-        for attribute, value in _attributes(item, joint.name, terms, unit).items():
-            edits.append(attribute_edit(found.movers[joint.name], attribute, number(value)))
+        for attribute, value in placed(item, joint.name, PLACES, "springref", unit).items():
+            edits.append(attribute_edit(found.movers[joint.name], attribute, value))
     return exchanged(source.data, edits)
-
-
-def _attributes(item: Identified, joint: str, terms: Mapping[str, float], unit: float = 1.0) -> dict[str, float]:
-    """Return the attributes of a joint with these terms by kind; unit: the file's for a position."""
-    found = {name: terms[kind.name] for name, kind in PLACES.items() if kind.name in terms}
-    return {**found, "springref": unit * item.rests[joint]} if SPRING.name in terms else found
-
-
-def _exchange(data: bytes, body: Element, text: str) -> Edit:
-    """Return the edit that puts <inertial> in place of the body's own, or as its first child."""
-    for old in body.all("inertial"):
-        return old.start, old.end, text.encode()
-    line = data[: body.start].rpartition(b"\n")[2].decode()
-    indent = line if not line.strip() else ""
-    return first_child_edit(body, text if body.empty else f"\n{indent}  {text}")

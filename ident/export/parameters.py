@@ -67,7 +67,7 @@ def write_json(item: Identified) -> Written:
         "warnings": [*estimate.warnings, *estimate.notes],
         "provenance": dict(estimate.provenance),
     }
-    return Written(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", ()
 
 
 def _link(link: str, body: np.ndarray, decided: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def write_csv(item: Identified) -> Written:
             _, term, moves = _kind(name, item.robot)
             unit = term.unit(moves, "{} (prismatic: {})")
         found.append((plain(name), "" if name in item.unknown else number(value), unit, decided[name]))
-    return Written(_csv((*item.head, *CSV_CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found))
+    return _csv((*item.head, *CSV_CONVENTIONS), ("parameter", "value", "unit", "decided_by"), found), ()
 
 
 def write_base_csv(item: Identified) -> Written:
@@ -139,7 +139,7 @@ def write_base_csv(item: Identified) -> Written:
         for k, (name, value, error) in enumerate(zip(e.base.names, deserved_base(e, item.phi), errors, strict=True))
     ]
     about = (*item.head, *CSV_CONVENTIONS, f"Standard errors: {e.covariance.kind}.")
-    return Written(_csv(about, ("base_parameter", "combination", "value", "standard_error"), found))
+    return _csv(about, ("base_parameter", "combination", "value", "standard_error"), found), ()
 
 
 def _csv(about: Iterable[str], columns: Sequence[str], found: Iterable[Sequence[str]]) -> str:
@@ -167,22 +167,20 @@ def mat_file(content: Mapping[str, Any]) -> bytes:
 def write_mat(item: Identified) -> Written:
     """Return theta, links, phi, K and the covariance as a MAT file."""
     e = item.estimate
-    return Written(
-        mat_file({
-            "about": "\n".join((*item.head, *MAT_CONVENTIONS)),
-            "names": np.array(e.base.standard, dtype=object),
-            "theta": item.theta,
-            "link_names": np.array(e.links, dtype=object),
-            "joint_names": np.array(e.joints, dtype=object),
-            "columns": np.array(["m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"], dtype=object),
-            "links": item.inertials,
-            "base_names": np.array(e.base.names, dtype=object),
-            "phi": item.phi,
-            "K": e.base.K,
-            "covariance": e.covariance.matrix,
-            "covariance_kind": e.covariance.kind,
-        })
-    )  # fmt: skip
+    return mat_file({
+        "about": "\n".join((*item.head, *MAT_CONVENTIONS)),
+        "names": np.array(e.base.standard, dtype=object),
+        "theta": item.theta,
+        "link_names": np.array(e.links, dtype=object),
+        "joint_names": np.array(e.joints, dtype=object),
+        "columns": np.array(INERTIAL, dtype=object),
+        "links": item.inertials,
+        "base_names": np.array(e.base.names, dtype=object),
+        "phi": item.phi,
+        "K": e.base.K,
+        "covariance": e.covariance.matrix,
+        "covariance_kind": e.covariance.kind,
+    }), ()  # fmt: skip
 
 
 TREE = "a rigidBodyTree"
@@ -201,19 +199,16 @@ def write_rigid_body_tree_mat(item: Identified) -> Written:
     robot, (head, notes) = item.geometry(TREE), item.about()
     placed = links(item, robot, frame="on line")
     numbers_of = [com_numbers(link.body) for link in placed]
-    return Written(
-        mat_file({
-            "about": "\n".join((*head, *TREE_CONVENTIONS, *notes)),
-            "body": np.array(robot.links, dtype=object),
-            "joint": np.array(robot.joint_names, dtype=object),
-            "jointType": np.array([j.kind for j in robot.joints], dtype=object),
-            "parent": np.array([link.parent for link in placed], dtype=object),
-            "fixedTransform": np.stack([link.place.matrix for link in placed], axis=-1),
-            "jointAxis": np.array([j.axis for j in robot.joints]),
-            "Mass": np.array([[m] for m, _, _ in numbers_of]),
-            "CenterOfMass": np.array([c for _, c, _ in numbers_of]),
-            "Inertia": np.array([link.body for link in placed])[:, [4, 7, 9, 8, 6, 5]],
-            "Gravity": np.array([robot.gravity]),
-        }),
-        notes,
-    )  # fmt: skip
+    return mat_file({
+        "about": "\n".join((*head, *TREE_CONVENTIONS, *notes)),
+        "body": np.array(robot.links, dtype=object),
+        "joint": np.array(robot.joint_names, dtype=object),
+        "jointType": np.array([j.kind for j in robot.joints], dtype=object),
+        "parent": np.array([link.parent for link in placed], dtype=object),
+        "fixedTransform": np.stack([link.place.matrix for link in placed], axis=-1),
+        "jointAxis": np.array([j.axis for j in robot.joints]),
+        "Mass": np.array([[m] for m, _, _ in numbers_of]),
+        "CenterOfMass": np.array([c for _, c, _ in numbers_of]),
+        "Inertia": np.array([link.body for link in placed])[:, [4, 7, 9, 8, 6, 5]],
+        "Gravity": np.array([robot.gravity]),
+    }), notes  # fmt: skip

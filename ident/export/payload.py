@@ -16,15 +16,7 @@ from ident.errors import EstimationError, InfeasibleError, InputError
 from ident.export.text import comment, templates
 from ident.robot.robot import Robot, declared_flange, moving_frame
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import (
-    principal_axes,
-    quaternion,
-    roll_pitch_yaw,
-    symmetric,
-    tensor_can_exist,
-    transformed,
-    upper,
-)
+from ident.spatial.inertia import principal_axes, roll_pitch_yaw, symmetric, tensor_can_exist, transformed, upper
 
 if TYPE_CHECKING:
     from ident.payload.payload import IdentifiedPayload
@@ -73,13 +65,13 @@ class Payload:
     def places(self) -> tuple[int, Places, Places]:
         """Return how many places after the point mass [kg], centre (3,) [m] and tensor (3, 3) [kg m^2] deserve.
 
-        The last one of each number is worth at most a tenth of its own standard error; PLACES where none is known.
+        The last one of each number is worth at most a tenth of its own standard error; PLACES where none is known. A
+        mass that would become zero gets more.
         """
-        return (
-            int(_places(self.mass_error, PLACES[0], ())),
-            _places(self.com_error, PLACES[1], (3,)),
-            _places(self.inertia_error, PLACES[2], (3, 3)),
-        )
+        at_mass = int(_places(self.mass_error, PLACES[0], ()))
+        while round(self.mass, at_mass) <= 0:
+            at_mass += 1
+        return at_mass, _places(self.com_error, PLACES[1], (3,)), _places(self.inertia_error, PLACES[2], (3, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +142,8 @@ def identified_load(
 def rounded(load: Payload) -> Rounded:
     """Return the load with as many digits as it deserves and as many more as it needs to exist as written."""
     at_mass, at_com, at_inertia = load.places()
-    mass, at_mass = _mass(load, at_mass)
     inertia, at_inertia = _digits(_told_apart(load), at_inertia)
-    return Rounded(mass, _round(load.com, at_com), inertia, at_mass, at_com, at_inertia)
+    return Rounded(round(load.mass, at_mass), _round(load.com, at_com), inertia, at_mass, at_com, at_inertia)
 
 
 def rounded_principal(load: Payload) -> tuple[Rounded, Array, Array]:
@@ -166,8 +157,7 @@ def rounded_principal(load: Payload) -> tuple[Rounded, Array, Array]:
     own = None if error is None else np.sqrt(np.einsum("ik,jk,ij->k", axes**2, axes**2, np.square(error)))
     diagonal, at_inertia = _digits(np.diag(moments), np.diag(_places(own, PLACES[2], (3,))))
     at_mass, at_com, _ = load.places()
-    mass, at_mass = _mass(load, at_mass)
-    found = Rounded(mass, _round(load.com, at_com), diagonal, at_mass, at_com, at_inertia)
+    found = Rounded(round(load.mass, at_mass), _round(load.com, at_com), diagonal, at_mass, at_com, at_inertia)
     return found, np.diag(diagonal).copy(), axes
 
 
@@ -202,7 +192,6 @@ def _places(error: ArrayLike | None, otherwise: int, shape: tuple[int, ...]) -> 
 
 
 def _round(values: Array, places: Places) -> Array:
-    """Return numbers, each rounded to its own places."""
     rounds = [round(float(v), int(p)) + 0.0 for v, p in zip(values.ravel(), places.ravel(), strict=True)]
     return np.array(rounds).reshape(values.shape)
 
@@ -217,26 +206,19 @@ def _digits(inertia: Array, places: Places) -> tuple[Array, Places]:
     raise InfeasibleError(f"no rounding of the inertia to {_MOST} places can exist, so nothing was exported")
 
 
-def _mass(load: Payload, places: int) -> tuple[float, int]:
-    """Return the rounded mass, with more places where it would become zero."""
-    while round(load.mass, places) <= 0:
-        places += 1
-    return round(load.mass, places), places
-
-
 def payload_call(vendor: str, load: Payload) -> str:
     """Return a whole file for a vendor's controller, one of the macros of `payload_calls.j2`."""
     known = templates(keep_trailing_newline=True)
     known.filters |= {"decimal": decimal, "decimals": decimals}
-    told = {"rounded": rounded, "rounded_principal": rounded_principal, "quaternion": quaternion, "about": _about}
-    shown = {"millimetres": _millimetres, "angles": lambda axes: np.degrees(roll_pitch_yaw(axes)), **told}
+    shown = {
+        "about": _about,
+        "rounded": rounded,
+        "rounded_principal": rounded_principal,
+        "millimetres": lambda r, least=1: decimals(1e3 * r.com, np.maximum(r.at_com - 3, least)).split(", "),
+        "angles": lambda axes: np.degrees(roll_pitch_yaw(axes)),
+    }
     macros = known.get_template("payload_calls.j2").make_module(shown)
     return str(getattr(macros, vendor)(load))
-
-
-def _millimetres(r: Rounded, least: int = 1) -> list[str]:
-    """Return the coordinates of the centre [mm], with `least` decimal places or more."""
-    return decimals(1e3 * r.com, np.maximum(r.at_com - 3, least)).split(", ")
 
 
 def _about(load: Payload, mark: str, products: bool = False) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
+from ident.export.identified import MOTOR, Identified, Written
 from ident.export.text import comment, matlab, number, numbers, rows
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf_write import com_numbers
@@ -62,40 +62,30 @@ def dh_table(robot: Robot) -> Table:
     for i, joint in enumerate(robot.joints):
         if joint.parent != i - 1:
             raise ModelError(f"a DH table describes a chain, and joint '{joint.name}' branches off", fix=_OTHERS)
-    for modified in (False, True):
-        found = _table(robot, modified)
-        if isinstance(found, Table):
-            return found
-    raise ModelError(f"the frame of joint '{found}' follows neither standard nor modified DH", fix=_OTHERS)
+    for modified, row_of in ((False, _standard), (True, _modified)):
+        rows, signs, base = [], [], Pose.identity()
+        for i, joint in enumerate(robot.joints):
+            fits = [(*x, sign) for sign in (1, -1) if (x := row_of(joint, sign, i == 0)) is not None]
+            if not fits:
+                break
+            row, before, sign = min(fits, key=lambda x: float(np.abs(x[1].matrix - np.eye(4)).max()) > _CLOSE)
+            rows.append(row)
+            signs.append(sign)
+            if i == 0:
+                base = before
+        else:
+            # every joint along its axis: with X = Rx(pi), X Rz(theta) Tz(d) = Rz(-theta) Tz(-d) X
+            against = [sign < 0 for sign in signs]
+            frames = [False, *against] if modified else [*against, False]  # frame 0 ... n: is it turned?
+            made = [
+                Row(r.a, math.remainder(r.alpha + math.pi * (after - turned), 2 * math.pi), sign * r.d, sign * r.theta)
+                for r, sign, turned, after in zip(rows, signs, frames[:-1], frames[1:], strict=True)
+            ]
+            return Table(modified, tuple(made), tuple(frames[1:]), base @ HALF_TURN if frames[0] else base)
+    raise ModelError(f"the frame of joint '{joint.name}' follows neither standard nor modified DH", fix=_OTHERS)
 
 
 _OTHERS = "Export a format with free frames, such as urdf, or describe the robot by a DH table"
-
-
-def _table(robot: Robot, modified: bool) -> Table | str:
-    rows, signs, base = [], [], Pose.identity()
-    for i, joint in enumerate(robot.joints):
-        row_of = _modified if modified else _standard
-        fits = [(*x, sign) for sign in (1, -1) if (x := row_of(joint, sign, i == 0)) is not None]
-        if not fits:
-            return joint.name
-        row, before, sign = min(fits, key=lambda x: float(np.abs(x[1].matrix - np.eye(4)).max()) > _CLOSE)
-        rows.append(row)
-        signs.append(sign)
-        if i == 0:
-            base = before
-    return _along(modified, rows, signs, base)
-
-
-def _along(modified: bool, rows: list[Row], signs: list[int], base: Pose) -> Table:
-    """Return the table with every joint along its axis: with X = Rx(pi), X Rz(theta) Tz(d) = Rz(-theta) Tz(-d) X."""
-    against = [sign < 0 for sign in signs]
-    frames = [False, *against] if modified else [*against, False]  # frame 0 ... n: is it turned?
-    made = [
-        Row(row.a, math.remainder(row.alpha + math.pi * (after - before), 2 * math.pi), sign * row.d, sign * row.theta)
-        for row, sign, before, after in zip(rows, signs, frames[:-1], frames[1:], strict=True)
-    ]
-    return Table(modified, tuple(made), tuple(frames[1:]), base @ HALF_TURN if frames[0] else base)
 
 
 def _standard(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:
@@ -139,7 +129,6 @@ CONVENTIONS = (
     "ratio G, divide Jm and B by G^2 and Tc by |G|. The toolbox's dynamics ignore `flip`: frames whose joint counts",
     "against its axis are turned by half a turn about x, so that q keeps its sign.",
 )
-PLACES = (ARMATURE, DAMPING, FRICTION)
 HALF_TURN = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
 
 
@@ -147,7 +136,7 @@ def write_rtb_python(item: Identified) -> Written:
     """Return a Python script that makes `robot`, a DHRobot; raises ModelError without DH frames."""
     robot = item.geometry("a Robotics Toolbox script")
     table = dh_table(robot)
-    head, notes = item.about(*PLACES)
+    head, notes = item.about(*MOTOR)
     if robot.joints[0].slides:
         notes += ("The first joint is prismatic, where the toolbox's compiled rne is wrong: call rne_python (of 1.5).",)
     ends = f"base={_se3(table.base)}" + (f", tool={_se3(HALF_TURN)}" if table.turned[-1] else "")
@@ -159,15 +148,15 @@ def write_rtb_python(item: Identified) -> Written:
         lines.append(f"    DHLink({values}, mdh={table.modified}{qlim}),  # {joint.name!r}")
     lines += ["]", "# gravity: that of a falling body, as versions 1.1 to 1.5 take it (MATLAB's toolbox: its negative)"]
     lines += [f"robot = DHRobot(links, name={robot.name!r}, {ends}, gravity=[{numbers(robot.gravity, ', ')}])"]
-    return Written("\n".join(lines) + "\n", notes)
+    return "\n".join(lines) + "\n", notes
 
 
 def write_rtb_matlab(item: Identified) -> Written:
     """Return a MATLAB script that makes `robot`, a SerialLink; raises ModelError without DH frames."""
     robot = item.geometry("a Robotics Toolbox script")
     table = dh_table(robot)
-    head, notes = item.about(*PLACES)
-    notes += _matlab_limits(robot, table)
+    head, notes = item.about(*MOTOR)
+    notes = (*notes, *_matlab_limits(robot, table))
     lines = [*comment((*head, *CONVENTIONS, *notes), "%"), "clear links"]
     convention = "modified" if table.modified else "standard"
     for i, (_, geometry, dynamics, limits) in enumerate(_links(item, robot, table), 1):
@@ -184,59 +173,46 @@ def write_rtb_matlab(item: Identified) -> Written:
         f"robot = SerialLink(links, 'name', {matlab(robot.name)}, 'base', {rows(table.base.matrix)}, {tool}"
         f"'gravity', [{numbers(-robot.gravity)}]);"
     ]
-    return Written("\n".join(lines) + "\n", notes)
+    return "\n".join(lines) + "\n", notes
 
 
-def _matlab_limits(robot: Robot, table: Table) -> tuple[str, ...]:
-    """Return notes on what MATLAB's toolbox finds wrong torques for."""
+def _matlab_limits(robot: Robot, table: Table) -> Iterator[str]:
+    """Yield notes on what MATLAB's toolbox finds wrong torques for."""
     kinds = [joint.kind for joint in robot.joints]
-    notes = []
     if any(kind == "prismatic" and row.d for kind, row in zip(kinds, table.rows, strict=True)):
-        notes.append("A prismatic joint has an offset, which the toolbox's rne_dh.m and rne_mdh.m leave out.")
+        yield "A prismatic joint has an offset, which the toolbox's rne_dh.m and rne_mdh.m leave out."
     if not table.modified and abs(table.base.rotation[2, 2] - 1) > 1e-12:
         weight = numbers(-table.base.rotation.T @ robot.gravity)
-        notes.append(
+        yield (
             "The base is tilted, where the toolbox's rne_dh.m is wrong: for torques set robot.base to eye(4) and "
             f"robot.gravity to [{weight}]."
         )
     if kinds[0] == "prismatic":
-        notes.append("The first joint is prismatic, where the toolbox's compiled rne is wrong.")
-    return tuple(notes)
+        yield "The first joint is prismatic, where the toolbox's compiled rne is wrong."
 
 
 def _links(
     item: Identified, robot: Robot, table: Table
-) -> Iterator[tuple[Joint, dict[str, float], dict[str, float | list[float]], list[float] | None]]:
-    drive, viscous, coulomb = (item.values(kind) for kind in PLACES)
+) -> Iterator[tuple[Joint, dict[str, float], dict[str, float | list[float]], tuple[float, float] | None]]:
+    places = [item.per_joint(kind) for kind in MOTOR]
     for i, (joint, row, turned) in enumerate(zip(robot.joints, table.rows, table.turned, strict=True)):
         mass, com, (xx, xy, xz, yy, yz, zz) = com_numbers(item.inertials[i])
         if turned:
             com, xy, xz = [com[0], -com[1], -com[2]], -xy, -xz
+        drive, viscous, coulomb = (own.get(joint.name, 0.0) for own in places)
         dynamics: dict[str, float | list[float]] = {
             "m": mass,
             "r": com,
             "I": [xx, yy, zz, xy, yz, xz],
-            "Jm": float(drive[i]),
+            "Jm": drive,
             "G": 1.0,
-            "B": float(viscous[i]),
-            "Tc": [float(coulomb[i]), -float(coulomb[i])],
+            "B": viscous,
+            "Tc": [coulomb, -coulomb],
         }
-        ends = joint.limits
-        limits = [ends.lower, ends.upper] if np.isfinite([ends.lower, ends.upper]).all() else None
-        yield joint, _geometry(joint, row), dynamics, limits
-
-
-def _geometry(joint: Joint, row: Row) -> dict[str, float]:
-    """Return the toolbox's geometry: what the joint moves is 0 there, and its value at zero is the offset."""
-    turns = not joint.slides
-    return {
-        "d": row.d if turns else 0.0,
-        "alpha": row.alpha,
-        "theta": 0.0 if turns else row.theta,
-        "a": row.a,
-        "sigma": 0 if turns else 1,
-        "offset": row.theta if turns else row.d,
-    }
+        # what the joint moves is 0 in the toolbox, and its value at zero is the offset
+        moved = "d" if joint.slides else "theta"
+        geometry = {"d": row.d, "alpha": row.alpha, "theta": row.theta, "a": row.a, "sigma": int(joint.slides)}
+        yield joint, geometry | {moved: 0.0, "offset": geometry[moved]}, dynamics, joint.limits.ends
 
 
 def _se3(pose: Pose) -> str:

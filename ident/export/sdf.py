@@ -18,18 +18,18 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import InfeasibleError, RobotError, nearest
+from ident.export.existing import commented, own_bodies
 from ident.export.identified import DAMPING, FRICTION, SPRING, Identified, Source, Written
-from ident.export.matching import commented, own_bodies
-from ident.export.text import beside_world, filled, links, number, numbers, terms_in, xml_comment
+from ident.export.text import beside_world, filled, links, number, numbers, placed, xml_comment
 from ident.robot.mjcf import FoundBody, FoundJoint
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
 from ident.robot.xml import Edit, Element, exchanged, first_child_edit, numbers_in, parse_xml
-from ident.spatial.inertia import Pose, from_com, roll_pitch_yaw, rpy, symmetric, transformed, turned_by
+from ident.spatial.inertia import Pose, from_com, rpy, symmetric, transformed, turned_by
 
 TARGET = "an SDF"
-_PLACES = {DAMPING: "damping", FRICTION: "friction", SPRING: "spring_stiffness"}
+PLACES = {"damping": DAMPING, "friction": FRICTION, "spring_stiffness": SPRING}
 CONVENTIONS = (
     "Units: SI, rad. inertial: pose is the centre of mass in the link's frame; ixx ... izz about that centre, link",
     "axes, entries of the inertia tensor (ixy = -integral of x y dm). dynamics: damping = viscous, friction = Coulomb,",
@@ -44,36 +44,32 @@ def write_sdf(item: Identified) -> Written:
     In a new file a link's frame has the link's axes and its origin on the joint's line; what was fixed to a link is a
     frame, its mass part of the link's. SDF has no drive inertia: a note says so. Raises ModelError without a robot.
     """
-    robot, (head, notes) = item.geometry(TARGET), item.about(*_PLACES)
-    if item.source is None:
-        robot, called = beside_world(robot, TARGET)
-        notes += called
-    comment = xml_comment((*head, *CONVENTIONS, *notes))
+    robot, (head, notes) = item.geometry(TARGET), item.about(*PLACES.values())
     if item.source is not None:
-        return Written(edited(item.source, item, robot, comment), notes)
+        comment = xml_comment((*head, *CONVENTIONS, *notes))
+        return edited(item.source, item, robot, comment), notes
+    robot, called = beside_world(robot, TARGET)
+    notes += called
     text = filled(
         "sdf.sdf.j2",
         robot=robot,
-        links=links(item, robot, tuple(_PLACES), "on line"),
-        comment=comment,
+        links=links(item, robot, tuple(PLACES.values()), "on line"),
+        comment=xml_comment((*head, *CONVENTIONS, *notes)),
         inertial=inertial,
         elements=elements,
-        dynamics=lambda link: _dynamics(item, link.joint.name, link.terms),
+        dynamics=lambda link: placed(item, link.joint.name, PLACES, "spring_reference"),
         limits=_limits,
-        rpy=roll_pitch_yaw,
     )
-    return Written(text, notes)
+    return text, notes
 
 
-def inertial(body: Array) -> str:
-    """Return <inertial> of a body (10,), on one line."""
+def inertial(body: Array) -> dict[str, str]:
+    """Return the elements of <inertial> of a body (10,)."""
     mass, com, tensor = com_numbers(body)
     if mass <= 0:
         raise InfeasibleError("a link has no mass, and SDF knows no such link. Choose another target, such as urdf.")
     entries = elements(dict(zip(TENSOR, map(number, tensor), strict=True)))
-    return (
-        f"<inertial>{elements({'pose': f'{numbers(com)} 0 0 0', 'mass': number(mass), 'inertia': entries})}</inertial>"
-    )
+    return {"pose": f"{numbers(com)} 0 0 0", "mass": number(mass), "inertia": entries}
 
 
 def _limits(joint: Joint) -> dict[str, str]:
@@ -100,51 +96,46 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
     if len(models) != 1:
         raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)
-    reader = _Reader(source, models[0], _version(root))
+    said = root.values.get("version", "")
+    old = bool(re.fullmatch(r"\d{1,4}(\.\d{1,4})*", said)) and tuple(int(x) for x in said.split(".")) < (1, 5)
+    reader = _Reader(source, models[0], axes_in_model=old)
     own = own_bodies(robot, item.inertials, reader.bodies, reader.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]
     for link, body in zip(robot.links, own, strict=True):
-        edits += reader.inertial(link, inertial(body))
-    for joint, terms in zip(robot.joint_names, terms_in(item, tuple(_PLACES)), strict=True):
-        edits += reader.dynamics(joint, _dynamics(item, joint, terms))
+        element = reader.links[link]
+        for given in element.all("inertial")[:1]:
+            if "auto" in given.attributes:
+                raise reader.error(f"the inertia of link '{link}' is automatic", given, "Remove the attribute auto")
+        edits += reader.put(element, "inertial", inertial(body))
+    for joint in robot.joint_names:
+        if known := placed(item, joint, PLACES, "spring_reference"):
+            edits += reader.put(reader.the(reader.elements[joint], "axis"), "dynamics", known)
     return exchanged(source.data, edits)
 
 
-def _dynamics(item: Identified, joint: str, terms: Mapping[str, float]) -> dict[str, str]:
-    """Return the elements of <dynamics> of a joint with these terms by kind."""
-    found = {place: number(terms[kind.name]) for kind, place in _PLACES.items() if kind.name in terms}
-    return {**found, "spring_reference": number(item.rests[joint])} if SPRING.name in terms else found
-
-
-def _version(root: Element) -> tuple[int, ...]:
-    """Return the version, that of today where the file does not say."""
-    said = root.values.get("version", "")
-    return tuple(int(x) for x in said.split(".")) if re.fullmatch(r"\d{1,4}(\.\d{1,4})*", said) else (1, 12)
-
-
 class _Reader:
-    def __init__(self, source: Source, model: Element, version: tuple[int, ...]) -> None:
+    def __init__(self, source: Source, model: Element, axes_in_model: bool) -> None:
         self.file, self.data = source.name, source.data
-        self._axes_in_model = version < (1, 5)
+        self._axes_in_model = axes_in_model
         for element in model.children:
             if element.tag in ("model", "include"):
                 raise self.error(f"<{element.tag}> inside a model is not followed", element, "Give a flat model")
-        self._links = self._named(model, "link")
-        self._joints = self._named(model, "joint")
+        self.links = self._named(model, "link")
+        self.elements = self._named(model, "joint")
         self._frames = self._named(model, "frame")
         self._known: dict[str, Pose | None] = {_MODEL: Pose.identity()}
         self.joints: dict[str, FoundJoint] = {}
         above: dict[str, str | None] = {}
-        for name, joint in self._joints.items():
-            child, parent = (self._text(self._need(joint, tag)) for tag in ("child", "parent"))
-            if child not in self._links or (parent not in self._links and parent != "world"):
+        for name, joint in self.elements.items():
+            child, parent = (self._text(self.the(joint, tag)) for tag in ("child", "parent"))
+            if child not in self.links or (parent not in self.links and parent != "world"):
                 raise self.error(f"joint '{name}' connects links that the file does not have", joint)
             if child in above:
                 raise self.error(f"link '{child}' is the child of two joints", joint)
             above[child] = None if parent == "world" else parent
             self.joints[name] = self._joint(name, joint, child)
         self.bodies: dict[str, FoundBody] = {}
-        for name, link in self._links.items():
+        for name, link in self.links.items():
             inertial, unclear = self._inertial(link)
             self.bodies[name] = FoundBody(above.get(name), self._pose_of(name, link), inertial, unclear)
         self._no_loop(model)
@@ -169,7 +160,8 @@ class _Reader:
             found[name] = element
         return found
 
-    def _need(self, element: Element, tag: str) -> Element:
+    def the(self, element: Element, tag: str) -> Element:
+        """Return the one child with a tag."""
         found = element.all(tag)
         if len(found) != 1:
             raise self.error(f"<{element.tag}> has {len(found)} <{tag}>, wanted one", element)
@@ -211,19 +203,16 @@ class _Reader:
                 raise self.error(f"the poses around '{name}' refer to each other in a circle", at)
             return found
         self._known[name] = None
-        for group in (self._links, self._frames, self._joints):
+        for group in (self.links, self._frames, self.elements):
             if name in group:
-                own, to = self._pose(group[name])
-                self._known[name] = result = self._pose_of(to or self._default(group[name]), group[name]) @ own
+                element, (own, to) = group[name], self._pose(group[name])
+                if not to:
+                    joint = element.tag == "joint"
+                    to = self._text(self.the(element, "child")) if joint else element.values.get("attached_to", "")
+                self._known[name] = result = self._pose_of(to or _MODEL, element) @ own
                 return result
-        known = [*self._links, *self._joints, *self._frames]
+        known = [*self.links, *self.elements, *self._frames]
         raise self.error(f"a pose is relative to '{name}', which is not in the model{nearest(name, known)}", at)
-
-    def _default(self, element: Element) -> str:
-        """Return what the pose of a link, joint or frame is relative to where it does not say."""
-        if element.tag == "joint":
-            return self._text(self._need(element, "child"))
-        return element.values.get("attached_to") or _MODEL
 
     def _joint(self, name: str, joint: Element, child: str) -> FoundJoint:
         kind = joint.values.get("type", "")
@@ -260,35 +249,17 @@ class _Reader:
             about = symmetric([given.get(k, 1.0 if k[1] == k[2] else 0.0) for k in TENSOR])
         return transformed(from_com(mass, np.zeros(3), about), own), None
 
-    def inertial(self, link: str, text: str) -> list[Edit]:
-        """Exchange pose, mass and inertia of the link's <inertial>, keeping what else it holds, or insert it."""
-        element = self._links[link]
-        found = element.all("inertial")
-        if not found:
-            return [first_child_edit(element, text)]
-        if "auto" in found[0].attributes:
-            raise self.error(f"the inertia of link '{link}' is automatic", found[0], "Remove the attribute auto")
-        return self._exchanged(found[0], dict(re.findall(r"<(pose|mass|inertia)>(.*?)</\1>", text)))
-
-    def dynamics(self, joint: str, known: Mapping[str, str]) -> list[Edit]:
-        """Set damping and friction of the joint's axis where the model has them."""
-        if not known:
-            return []
-        axis = self._need(self._joints[joint], "axis")
-        found = axis.all("dynamics")
-        if not found:
-            return [first_child_edit(axis, elements({"dynamics": elements(known)}))]
-        return self._exchanged(found[0], known)
-
-    def _exchanged(self, element: Element, values: Mapping[str, str]) -> list[Edit]:
-        """Put children with these values in place of those of the same tags, or before the others."""
+    def put(self, parent: Element, tag: str, values: Mapping[str, str]) -> list[Edit]:
+        """Put children with these values into a child, in place of those of the same tags, or insert it whole."""
+        if not (found := parent.all(tag)):
+            return [first_child_edit(parent, elements({tag: elements(values)}))]
         edits, missing = [], ""
-        for tag, value in values.items():
-            if old := element.all(tag):
-                edits.append((old[0].start, old[0].end, elements({tag: value}).encode()))
+        for key, value in values.items():
+            if old := found[0].all(key):
+                edits.append((old[0].start, old[0].end, elements({key: value}).encode()))
             else:
-                missing += elements({tag: value})
-        return [*edits, first_child_edit(element, missing)] if missing else edits
+                missing += elements({key: value})
+        return [*edits, first_child_edit(found[0], missing)] if missing else edits
 
 
 def elements(values: Mapping[str, str]) -> str:

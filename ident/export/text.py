@@ -15,12 +15,12 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.export.identified import Identified, Written, moved
+from ident.export.identified import SPRING, Identified, Written, moved
 from ident.model.term import Kind
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
-from ident.spatial.inertia import Pose, z_along
+from ident.spatial.inertia import Pose, quaternion, roll_pitch_yaw, z_along
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -84,8 +84,8 @@ def templates(package: str = "ident.export", **options: Any) -> Environment:
     found = Environment(
         loader=PackageLoader(package, ""), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **options
     )
-    found.filters |= {f.__name__: f for f in (number, numbers, plain, quoted, matlab, rows, escape, repr)}
-    found.filters["attribute"] = quoteattr
+    found.filters |= {f.__name__: f for f in (number, numbers, plain, quoted, matlab, rows, escape, repr, quaternion)}
+    found.filters |= {"attribute": quoteattr, "rpy": roll_pitch_yaw}
     return found
 
 
@@ -119,7 +119,9 @@ def about_com(body: Array) -> Mapping[str, float | list[float]]:
 
 def placed_links(robot: Robot, frame: Frame) -> list[Link]:
     """Return the moving links of a robot, without numbers."""
-    shifts = [_frame(joint, frame) for joint in robot.joints]
+    turns = [z_along(joint.axis) if frame == "along z" else np.eye(3) for joint in robot.joints]
+    points = [np.zeros(3) if frame == "own" else joint.point for joint in robot.joints]
+    shifts = [Pose(turn, point) for turn, point in zip(turns, points, strict=True)]
     found = []
     for name, joint, shift in zip(robot.links, robot.joints, shifts, strict=True):
         parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
@@ -156,9 +158,12 @@ def terms_in(item: Identified, places: Sequence[Kind]) -> list[dict[str, float]]
     return [{k: own[joint] for k, own in held.items() if joint in own} for joint in item.estimate.joints]
 
 
-def _frame(joint: Joint, frame: Frame) -> Pose:
-    turn = z_along(joint.axis) if frame == "along z" else np.eye(3)
-    return Pose(turn, np.zeros(3) if frame == "own" else joint.point)
+def placed(item: Identified, joint: str, places: Mapping[str, Kind], rest: str, unit: float = 1.0) -> dict[str, str]:
+    """Return a joint's own parameters by the places that a file has for them, and for a spring's rest in its unit."""
+    found = {place: own[joint] for place, kind in places.items() if joint in (own := item.per_joint(kind))}
+    if SPRING in places.values() and joint in item.per_joint(SPRING):
+        found[rest] = unit * item.rests[joint]
+    return {place: number(x) for place, x in found.items()}
 
 
 def depth_first(found: Sequence[Link], parent: int = -1) -> list[Link]:
@@ -198,4 +203,4 @@ class Script:
             about_com=about_com,
             depth_first=depth_first,
         )
-        return Written(text, notes)
+        return text, notes

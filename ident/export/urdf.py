@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from ident.estimate.estimate import Estimate, require_same
+from ident.export.existing import commented
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, Identified, Written
-from ident.export.matching import commented
 from ident.export.text import filled, placed_links, xml_comment
 from ident.robot.robot import GRAVITY, Joint, Robot
 from ident.robot.urdf import parse_document, parse_urdf, to_robot
 from ident.robot.urdf_write import with_origins, without_outweighed, write_urdf
 from ident.robot.xml import Urdf, exchanged, parse_xml
-from ident.spatial.inertia import Pose, roll_pitch_yaw, transformed
+from ident.spatial.inertia import Pose, transformed
 
 CONVENTIONS = (
     "Units: SI, rad. inertial: origin is the centre of mass in the link's frame, rpy 0; ixx ... izz about that centre,",
@@ -37,7 +37,7 @@ def write_identified_urdf(item: Identified) -> Written:
     notes = (*massless, *more)
     item.per_joint(ARMATURE)  # refused where negative, as for the other simulators
     start, end, comment = commented(content, parse_xml(content), xml_comment((*head, *CONVENTIONS, *notes)))
-    return Written(exchanged(content, [(start, end, comment)]), notes)
+    return exchanged(content, [(start, end, comment)]), notes
 
 
 def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
@@ -45,8 +45,10 @@ def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
     estimate, robot, given = item.estimate, item.robot, item.source
     dynamics = _dynamics(item)
     if given is not None:
-        if robot is None:
-            robot = _identified_in(given.data, given.name, estimate)
+        if robot is None:  # that of the document, with the joints held at zero that the estimate does not have
+            urdf = parse_document(given.data, file=given.name)
+            robot = to_robot(urdf, lock=_held(urdf, estimate))
+            require_same(estimate, robot)
         source, massless = without_outweighed(given.data, robot, item.inertials)
         written = write_urdf(source, robot, item.inertials, dynamics)
         return with_origins(written, robot, item.estimate.corrected(robot)), massless
@@ -75,13 +77,11 @@ def new_urdf(robot: Robot) -> tuple[bytes, tuple[Pose, ...]]:
         on_line=lambda link: link.joint.placement @ link.shift,
         kind_of=lambda joint: joint.kind if joint.slides or joint.limits.ends else "continuous",
         limits=_limits,
-        rpy=roll_pitch_yaw,
     )
     return text.encode(), tuple(back)
 
 
 def _limits(joint: Joint, kind: str) -> str:
-    """Return the attributes of a joint's limits."""
     known = joint.limits
     ends = {"effort": known.effort, "velocity": known.velocity}
     if kind != "continuous":
@@ -117,11 +117,3 @@ def _about(item: Identified) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _held(urdf: Urdf, estimate: Estimate) -> list[str]:
     """Return the document's joints that the estimate does not have."""
     return [j.name for j in urdf.joints.values() if j.kind != "fixed" and j.name not in estimate.joints]
-
-
-def _identified_in(source: bytes, file: str, estimate: Estimate) -> Robot:
-    """Return the robot of the document, with the joints held at zero that the estimate does not have."""
-    urdf = parse_document(source, file=file)
-    robot = to_robot(urdf, lock=_held(urdf, estimate))
-    require_same(estimate, robot)
-    return robot

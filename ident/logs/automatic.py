@@ -8,7 +8,7 @@ from math import isfinite, prod
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, significant
 from ident.logs.check import start_transient
 from ident.logs.clock import Clock, find_clock, freshly_read, on_clock
 from ident.logs.filter import resample, thinned_band
@@ -142,16 +142,16 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     slow = SLOW_NOISE * noise * np.sqrt(8.0 / 3.0 * np.pi**2 * left**3)
     fastest = np.max([b.fastest for b in bands], axis=0)
     slow = np.clip(slow, SLOW_SHARE * fastest, SLOW_MOST * fastest)
-    edge = _digits(1.0 / min(left, thinned_band(rate, fewer)))
+    edge = significant(1.0 / min(left, thinned_band(rate, fewer)), 2)
     wild = max((log.t[len(f.rows)] - log.t[0] for log in logs for f in start_transient(log)), default=0.0)
     leaps = any(spikes(x).any() for log in logs for x in (log.q, log.tau))
     fit = Processing(
         spikes="interpolated" if leaps else "kept",
         resample_hz=grid,
-        position_hz=_digits(cut) if position else None,
+        position_hz=significant(cut, 2) if position else None,
         decimation=factors,
-        edge_s=(_digits(edge + wild), edge) if wild else edge,
-        min_speed=tuple(_digits(x) for x in slow),
+        edge_s=(significant(edge + wild, 2), edge) if wild else edge,
+        min_speed=tuple(significant(x, 2) for x in slow),
     )
     return fit, replace(fit, decimation=fewer, min_speed=0.0)
 
@@ -170,7 +170,7 @@ def reaching(judged: Processing, logs: Sequence[Log]) -> Processing:
     cut = judged.position_hz
     if cut is not None and cut < LOWEST * motion:
         every = max(clock.held for _, clock in clocks)
-        cut = _digits(LOWEST * motion) if LOWEST * motion < HIGHEST * rate / every else None
+        cut = significant(LOWEST * motion, 2) if LOWEST * motion < HIGHEST * rate / every else None
     fewer = judged.decimation
     if fewer and thinned_band(rate, fewer) < motion:
         fewer = factors_below(thinned_band(rate, ()) / motion)
@@ -184,7 +184,7 @@ def _clocks(logs: Sequence[Log]) -> list[tuple[Log, Clock]]:
 
 def _rate(log: Log) -> float:
     """Return the rate of the usual step, at least the mean rate [Hz], to four digits."""
-    return _digits(max(1.0 / np.median(np.diff(log.t)), log.rate_hz), 4)
+    return significant(max(1.0 / np.median(np.diff(log.t)), log.rate_hz), 4)
 
 
 def _uneven(log: Log) -> bool:
@@ -203,11 +203,6 @@ def factors_below(ratio: float) -> tuple[int, ...]:
         if left == 1:
             return tuple(found)
     return ()
-
-
-def _digits(value: float, digits: int = 2) -> float:
-    """Return a few digits: the same choice on every machine, and readable."""
-    return float(f"{value:.{digits}g}")
 
 
 def as_toml(processing: Processing) -> str:

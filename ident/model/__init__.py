@@ -1,4 +1,4 @@
-"""Models: rigid bodies plus joint terms, one file each."""
+"""Models: rigid bodies plus joint terms, relatives in one file."""
 
 import lazy_loader
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.model.standard import SIGN, DriveInertia, Viscous
-from ident.model.term import Kind, Term, shape
+from ident.model.term import Term, shape
 from ident.robot.robot import Robot
 
 
@@ -33,23 +33,8 @@ class Coupled:
 
     joints = None
 
-    @property
-    def kind(self) -> Kind:
-        """Kind of the coupled joint's law: ending, units, words."""
-        return self.law.kind  # type: ignore[no-any-return]
-
-    @property
-    def nonnegative(self) -> bool:
-        """Whether the parameter of the law must not be negative."""
-        return bool(self.law.nonnegative)
-
-    @property
-    def column(self) -> Callable[..., Array]:
-        """Return the law's column of the coupled speed."""
-        return self.law.column  # type: ignore[no-any-return]
-
     def __getattr__(self, name: str) -> Any:
-        """Return what the law has beside these, such as its slopes."""
+        """Return what the law has: its kind, column, sign, slopes and so on."""
         if name == "law" or name.startswith("__"):  # a copy asks before there is one
             raise AttributeError(name)
         return getattr(self.law, name)

@@ -7,7 +7,7 @@ short way and keeps its force at standstill.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -103,6 +103,11 @@ COULOMB = Kind(
 )
 
 
+def smooth_sign(law: Any, q: Array, qd: Array, width: float) -> Array:
+    """Return tanh(qd / width), what is simulated: a sign cannot be integrated, and no state like Dahl's is carried."""
+    return np.tanh(qd / width)
+
+
 @dataclass(frozen=True)
 class Coulomb:
     """tau_j = Fc_j sign(qd_j), zero where |qd_j| <= dead_zone [N m; N].
@@ -125,10 +130,7 @@ class Coulomb:
         return np.sign(qd) * (np.abs(qd) > self.dead_zone)
 
     slopes = constant(0.0, 0.0, 0.0)
-
-    def continuous(self, q: Array, qd: Array, width: float) -> Array:
-        """Return tanh(qd / width): a sign cannot be integrated."""
-        return np.tanh(qd / width)
+    continuous = smooth_sign
 
 
 #: The plain sign of the speed, at all joints.
@@ -193,7 +195,4 @@ class Dahl:
         return out
 
     slopes = constant(0.0, 0.0, 0.0)  # between reversals z hardly changes; they depend on the whole past
-
-    def continuous(self, q: Array, qd: Array, width: float) -> Array:
-        """Return tanh(qd / width): a simulation carries no z."""
-        return np.tanh(qd / width)
+    continuous = smooth_sign

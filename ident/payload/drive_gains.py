@@ -201,6 +201,5 @@ def _linearised(extended: Regression, x: Array, a: Array, m: int) -> Regression:
         slopes = np.column_stack([a[j] * F[:, [c for c, k in enumerate(of) if k != m]], predicted])
         return np.column_stack([slopes, slopes @ y[list(parameters[j])] - (a[j] * predicted - F[:, -1])])
 
-    names = tuple(f"x{k}" for k in range(len(y)))
-    base = BaseParameters(names, tuple(range(len(y))), np.eye(len(y)), names)
+    base = BaseParameters.each([f"x{k}" for k in range(len(y))])
     return Regression(f"{extended.model}|gains", base, parameters, extended.mapped(slopes_at))

@@ -263,10 +263,7 @@ def with_load(unloaded: Regression | None, loaded: Regression, L: Array) -> Regr
     """Return both groups' factors with the columns Y L (zero without load) between those of phi and the torque."""
     b, k = L.shape
     names = tuple(f"load{i}" for i in range(k))
-    base = loaded.base
-    K = np.block([[base.K, np.zeros((b, k))], [np.zeros((k, base.K.shape[1])), np.eye(k)]])
-    places = tuple(range(base.K.shape[1], K.shape[1]))
-    wider = BaseParameters((*base.names, *names), (*base.kept, *places), K, (*base.standard, *names))
+    wider = loaded.base.widened((*loaded.base.standard, *names))
 
     def segments(group: Regression, carries: float) -> tuple[Segment, ...]:
         of = [carries * L[list(own)] for own in loaded.parameters]
@@ -279,14 +276,13 @@ def with_load(unloaded: Regression | None, loaded: Regression, L: Array) -> Regr
 
 def _left_over(loaded: Regression, L: Array, phi: Array) -> Regression:
     """Return the factors of tau - Y phi in the columns Y L alone."""
-    names = tuple(f"load{i}" for i in range(L.shape[1]))
-    every = tuple(range(len(names)))
+    every = tuple(range(L.shape[1]))
 
     def left(j: int, F: Array) -> Array:
         of = list(loaded.parameters[j])
         return np.column_stack([F[:, :-1] @ L[of], F[:, -1] - F[:, :-1] @ phi[of]])
 
-    base = BaseParameters(names, every, np.eye(len(names)), names)
+    base = BaseParameters.each([f"load{i}" for i in every])
     return Regression(f"{loaded.model}|left", base, (every,) * loaded.n_joints, loaded.mapped(left))
 
 

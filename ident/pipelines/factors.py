@@ -30,7 +30,7 @@ from ident.pipelines.identified_load import open_load
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
-from ident.regression.compress import compress_any, require_rows
+from ident.regression.compress import compress_any, packed_columns, require_rows
 from ident.regression.storage import load_with_origin
 from ident.tables import below
 from ident.tell import Tell, logged
@@ -83,7 +83,7 @@ def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
                 repeated.append(name)
             yield motion
 
-    regression = compress_any(loaded.model, watched(), base=loaded.base)
+    regression = compress_any(packed_columns(loaded.model, loaded.base), watched())
     for file, sha in hashed(loaded, name).items():
         if sha != inputs[file]:
             raise LogError("changed while it was read", file=file, fix="Wait until its recorder is done with it")

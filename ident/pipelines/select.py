@@ -17,6 +17,7 @@ from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Spring, Viscous
 from ident.model.standard import SIGN
 from ident.model.term import Kind, Term, names
+from ident.model.terms import lines
 from ident.pipelines.friction import plain, restored, slow_too, told, with_friction
 from ident.pipelines.identified_load import with_identified_load
 from ident.pipelines.loaded import Loaded, load
@@ -25,7 +26,6 @@ from ident.regression import base_parameters
 from ident.report.text import percent
 from ident.robot.unknown import tilts
 from ident.structure import Selection, selected
-from ident.structure.lines import lines
 from ident.structure.widths import peaks, wide
 from ident.tables import below
 from ident.tell import Tell, logged

@@ -10,6 +10,7 @@ gives the same base parameters on every machine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,18 @@ class BaseParameters:
     kept: tuple[int, ...]
     K: Array
     standard: tuple[str, ...]
+
+    @staticmethod
+    def each(names: Sequence[str]) -> BaseParameters:
+        """Return parameters of these names, each of which is one by itself."""
+        return BaseParameters(tuple(names), tuple(range(len(names))), np.eye(len(names)), tuple(names))
+
+    def widened(self, standard: tuple[str, ...]) -> BaseParameters:
+        """Return these where theta has more names at its end, each of which is one by itself."""
+        b, p = self.K.shape
+        K = np.zeros((b + len(standard) - p, len(standard)))
+        K[:b, :p], K[b:, p:] = self.K, np.eye(len(standard) - p)
+        return BaseParameters((*self.names, *standard[p:]), (*self.kept, *range(p, len(standard))), K, standard)
 
     def shown(self) -> Shown:
         """Return each base parameter as a sum."""

@@ -134,19 +134,14 @@ def compress(
     Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given,
     or for weights of another shape, negative or not finite.
     """
-    return require_rows(compress_any(model, motions, base=base, weights=weights, known=known))
+    columns = replace(packed_columns(model, base or base_parameters(model)), known=known)
+    return require_rows(compress_any(columns, motions, weights))
 
 
 def compress_any(
-    model: Model,
-    motions: Motion | Iterable[Motion],
-    *,
-    base: BaseParameters | None = None,
-    weights: ArrayLike | Iterable[ArrayLike] | None = None,
-    known: Known | None = None,
+    columns: Columns, motions: Motion | Iterable[Motion], weights: ArrayLike | Iterable[ArrayLike] | None = None
 ) -> Regression:
     """Return the factors as `compress` does, without segments where no row is left."""
-    columns = replace(packed_columns(model, base or base_parameters(model)), known=known)
     seen: dict[str, str] = {}
     single = isinstance(motions, Motion)
     each: Iterator[Any] = repeat(None) if weights is None else iter([weights] if single else weights)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ident.arrays import Array, frozen
+from ident.arrays import Array, frozen, or_one
 from ident.errors import RegressionError
 from ident.model.standard import DriveInertia, Viscous
 from ident.regression.base import BaseParameters
@@ -77,6 +77,20 @@ def left_out(regression: Regression, parts: Sequence[Sequence[str]]) -> Iterator
     for k, part in enumerate(each):
         rest = (*before[max(k - 1, 0) : k], *after[k + 1 : k + 2])
         yield replace(regression, segments=rest), replace(regression, segments=(part,))
+
+
+def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
+    """Return the factors of some base parameters alone, by their places."""
+    base = regression.base
+    place = {k: i for i, k in enumerate(kept)}
+    own = [[c for c, k in enumerate(columns) if k in place] for columns in regression.parameters]
+    names, kept_ = tuple(base.names[k] for k in kept), tuple(base.kept[k] for k in kept)
+    return replace(
+        regression,
+        base=BaseParameters(names, kept_, base.K[list(kept)], base.standard),
+        parameters=tuple(tuple(place[k] for k in columns if k in place) for columns in regression.parameters),
+        segments=regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]])),
+    )
 
 
 def once(segment: Segment, seen: dict[str, str]) -> None:
@@ -314,8 +328,7 @@ def torque_columns(regression: Regression, z: Array) -> Array:
 
 def lengths(columns: Array) -> Array:
     """Return each column's length, 1 for empty ones."""
-    found = np.linalg.norm(columns, axis=0)
-    return np.where(found > 0, found, 1.0)
+    return or_one(np.linalg.norm(columns, axis=0))
 
 
 def squared_residuals(regression: Regression, factors: tuple[Array, ...], phi: Array) -> Array:
@@ -362,7 +375,7 @@ def _first_alike(moments: dict[str, Array]) -> dict[str, str]:
     names, diagonals = list(moments), np.array([np.diag(found) for found in moments.values()])
     centre = np.median(diagonals, axis=0)
     size = diagonals + centre
-    signs = (diagonals - centre) / np.where(size > 0, size, 1.0)
+    signs = (diagonals - centre) / or_one(size)
     squares = np.sum(signs**2, axis=1)
     most = (ALIKE * diagonals.shape[1]) ** 2 * (1.0 + 1e-9) + 1e-9
     found: dict[str, str] = {}
@@ -394,8 +407,7 @@ def _moments(regression: Regression) -> Array:
 
 
 def _apart(a: Array, b: Array) -> float:
-    size = np.sqrt((np.diag(a) + np.diag(b)) / 2)
-    size = np.where(size > 0, size, 1.0)
+    size = or_one(np.sqrt((np.diag(a) + np.diag(b)) / 2))
     return float(np.sqrt(np.mean(((a - b) / np.outer(size, size)) ** 2)))
 
 

@@ -4,7 +4,6 @@ and the robot in space with them, as numbers that the page's script draws and le
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,47 +27,28 @@ _VIEWS = ((-55.0, 20.0), (35.0, 20.0))  # azimuth and elevation of the eye [deg]
 _CIRCLE = np.stack([np.cos(a := np.linspace(0.0, 2.0 * np.pi, 121)), np.sin(a)])
 
 
-def inertia_figure(
-    robot: Robot,
-    q: ArrayLike,
-    inertials: ArrayLike,
-    other: ArrayLike | None = None,
-    *,
-    title: str,
-    shapes: Shapes = NO_SHAPES,
-) -> Figure:
-    """Return the robot at q (n,) with each link as the solid ellipsoid that has its mass, centre and inertia.
-
-    inertials (n, 10); other (n, 10): those of CAD, drawn as outlines beside them, NaN rows left out. shapes: of
-    the links, drawn behind. Bodies that cannot exist, and those without mass, are not drawn. Two views, a quarter turn
-    apart.
-    """
+def inertia_figure(space: Mapping[str, Any], *, title: str) -> Figure:
+    """Return what `in_space` returns in two views, a quarter turn apart: bodies of CAD are outlines."""
     figure, both = blank(3.2, title, columns=2)
-    poses = robot.poses(q)
-    origins = np.array([p.position for p in poses])
-    joints = [np.stack([np.zeros(3) if p < 0 else origins[p], origins[i]]) for i, p in enumerate(robot.parents)]
-    bodies, outlines = (
-        [ellipsoid(row) for row in np.asarray(rows, dtype=np.float64)] if rows is not None else [None] * robot.n
-        for rows in (inertials, other)
-    )
     for axes, (azimuth, elevation) in zip(both, _VIEWS, strict=True):
         P = view(azimuth, elevation)
-        for points in _placed(robot, q, shapes):
-            axes.fill(*_hull(points @ P[:2].T).T, facecolor=LINE, edgecolor=MUTED, linewidth=0.5, alpha=0.4, zorder=1)
-        for line in joints:
-            axes.plot(*(P @ line.T)[:2], "-o", color=MUTED, linewidth=2.0, markersize=3.0, zorder=3.5)
-        for i, pose in enumerate(poses):
-            for found, kind in ((bodies[i], "identified"), (outlines[i], "CAD")):
-                if found is not None:
-                    centre, shape = pose.rotation @ found[0] + pose.position, pose.rotation @ found[1]
-                    _draw(axes, P, centre, shape, kind == "identified")
-            if bodies[i] is not None:
-                centre = P @ (pose.rotation @ bodies[i][0] + pose.position)  # type: ignore[index]
-                axes.text(centre[0], centre[1], str(i + 1), fontsize=7.5, color=INK, ha="center", va="center", zorder=6)
+        for points in space["shapes"]:
+            hull = _hull(np.asarray(points) @ P[:2].T)
+            axes.fill(*hull.T, facecolor=LINE, edgecolor=MUTED, linewidth=0.5, alpha=0.4, zorder=1)
+        for line in space["links"]:
+            axes.plot(*P[:2] @ np.transpose(line), "-o", color=MUTED, linewidth=2.0, markersize=3.0, zorder=3.5)
+        for body in space["bodies"]:
+            outline = shadow(P[:2], np.array(body["centre"]), np.array(body["shape"])).T
+            if body["kind"] == "identified":
+                axes.fill(*outline, facecolor=PALE, edgecolor=BLUE, linewidth=1.2, alpha=0.55, zorder=3)
+                x, y, _ = P @ body["centre"]
+                axes.text(x, y, str(body["link"] + 1), fontsize=7.5, color=INK, ha="center", va="center", zorder=6)
+            else:
+                axes.plot(*outline, "--", color=RED, linewidth=1.1, zorder=4)
         axes.set_aspect("equal", adjustable="datalim")
         axes.axis("off")
     both[0].plot([], [], "o", color=PALE, markeredgecolor=BLUE, label="identified")
-    if any(o is not None for o in outlines):
+    if any(body["kind"] == "CAD" for body in space["bodies"]):
         both[0].plot([], [], "--", color=RED, label="CAD")
     legend(figure, 3)
     return figure
@@ -88,19 +68,6 @@ def ellipsoid(inertials: ArrayLike) -> tuple[Array, Array] | None:
     if moments[0] < -1e-9 * max(float(moments[-1]), 0.0) or moments[-1] <= 0:
         return None
     return centre, axes * np.sqrt(5.0 * np.maximum(moments, 0.0))
-
-
-def links_named(links: Sequence[str]) -> str:
-    """Return which number of the figure is which link, as a sentence."""
-    return ", ".join(f"{i} {name}" for i, name in enumerate(links, start=1))
-
-
-def _draw(axes: Axes, P: Array, centre: Array, shape: Array, solid: bool) -> None:
-    outline = shadow(P[:2], centre, shape).T
-    if solid:
-        axes.fill(*outline, facecolor=PALE, edgecolor=BLUE, linewidth=1.2, alpha=0.55, zorder=3)
-    else:
-        axes.plot(*outline, "--", color=RED, linewidth=1.1, zorder=4)
 
 
 def shadow(P: Array, centre: Array, shape: Array) -> Array:
@@ -141,6 +108,8 @@ def ellipse(body: Array, plane: tuple[int, int]) -> Array | None:
 
 
 def _view(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | None) -> None:
+    """Draw one view in square limits around the link's origin, its outline and all bodies but the identified one."""
+    shown = [np.zeros((1, 2))] if outline is None else [np.zeros((1, 2)), outline[:, plane]]
     if outline is not None and len(outline) > 2:
         hull = _hull(1e3 * outline[:, plane])
         axes.fill(*hull.T, color=LINE, alpha=0.5, linewidth=0, zorder=0, label="shape of the link")
@@ -149,28 +118,20 @@ def _view(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], outli
         around = ellipse(body, plane)
         if around is not None:
             axes.plot(*(1e3 * around.T), color=colour, linestyle=line, linewidth=1.4)
+            if source != "identified" or len(bodies) == 1:
+                shown.append(around)
         if body[0]:
             x, y = 1e3 * body[1:4][list(plane)] / body[0]
             said = "identified without CAD" if source == "identified" else source
             label = f"{said}: {body[0]:.4g} kg"
             axes.plot([x], [y], sign, color=colour, markersize=5, markerfacecolor="none", label=label)
     axes.plot([0], [0], "+", color=MUTED, markersize=9, label="origin of the link's frame")
-    _window(axes, plane, bodies, outline)
+    points = 1e3 * np.concatenate(shown)
+    (left, low), (right, high) = points.min(axis=0), points.max(axis=0)
+    x, y, half = (left + right) / 2, (low + high) / 2, 0.62 * max(right - left, high - low, 1.0)
+    axes.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal")
     axes.set(xlabel=f"{'xyz'[plane[0]]} [mm]", ylabel=f"{'xyz'[plane[1]]} [mm]")
     style(axes)
-
-
-def _window(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | None) -> None:
-    """Set square limits around the link's origin, its outline and all bodies but the identified one."""
-    shown = [np.zeros((1, 2))] if outline is None else [np.zeros((1, 2)), outline[:, plane]]
-    for source, body in bodies.items():
-        around = ellipse(body, plane)
-        if around is not None and (source != "identified" or len(bodies) == 1):
-            shown.append(around)
-    points = 1e3 * np.concatenate(shown)
-    middle = (points.max(axis=0) + points.min(axis=0)) / 2
-    half = 0.62 * max(float(np.ptp(points, axis=0).max()), 1.0)
-    axes.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")
 
 
 def _hull(points: Array) -> Array:
@@ -182,27 +143,17 @@ def _hull(points: Array) -> Array:
         return points
 
 
-def _placed(robot: Robot, q: ArrayLike, shapes: Shapes) -> list[Array]:
-    """Return the points around each shape in the base frame, at q (n,)."""
-    poses = dict(zip(robot.links, robot.poses(q), strict=True))
-    return [
-        points @ poses[link].rotation.T + poses[link].position if link in poses else points
-        for link, own in shapes.items()
-        for points in own
-    ]
-
-
-def space_data(
+def in_space(
     robot: Robot, q: ArrayLike, inertials: ArrayLike, other: ArrayLike | None = None, *, shapes: Shapes = NO_SHAPES
-) -> str:
-    """Return the robot at q (n,) as JSON: its links' frames, and the ellipsoids that have the inertia of the links.
+) -> dict[str, Any]:
+    """Return the robot at q (n,) as JSON can hold it: its links' frames, and ellipsoids of the inertia of the links.
 
     inertials (n, 10); other (n, 10): those of CAD, NaN rows left out. shapes: of the links. All is in the
     base frame [m]. Bodies that cannot exist, and those without mass, are left out. The z axis of the page points
     against gravity, where there is any.
     """
-    poses = robot.poses(q)
-    origins = [p.position for p in poses]
+    poses, weight = robot.poses(q), float(np.linalg.norm(robot.gravity))
+    origins, named = [p.position for p in poses], dict(zip(robot.links, poses, strict=True))
     bodies: list[dict[str, Any]] = []
     for kind, rows in (("identified", inertials), ("CAD", other)):
         for i, row in enumerate(np.asarray(rows, dtype=np.float64) if rows is not None else ()):
@@ -213,29 +164,20 @@ def space_data(
                     "centre": _rounded(poses[i].rotation @ found[0] + origins[i]),
                     "shape": _rounded(poses[i].rotation @ found[1]),
                 })  # fmt: skip
-    return json.dumps(
-        {
-            "names": list(robot.links),
-            "second": "CAD" if other is not None else "",
-            "up": _rounded(_up(robot)),
-            "links": [
-                _rounded(np.stack([np.zeros(3) if p < 0 else origins[p], origins[i]]))
-                for i, p in enumerate(robot.parents)
-            ],
-            "frames": [_rounded(np.column_stack([p.position, p.rotation])) for p in poses],
-            "bodies": bodies,
-            "shapes": [np.round(points, 4).tolist() for points in _placed(robot, q, shapes)],
-        },
-        allow_nan=False,
-    )
+    return {
+        "names": list(robot.links),
+        "second": "CAD" if other is not None else "",
+        "up": _rounded(-robot.gravity / weight if weight > 0 else (0.0, 0.0, 1.0)),
+        "links": [_rounded([np.zeros(3) if p < 0 else origins[p], origins[i]]) for i, p in enumerate(robot.parents)],
+        "frames": [_rounded(np.column_stack([p.position, p.rotation])) for p in poses],
+        "bodies": bodies,
+        "shapes": [
+            _rounded(points @ named[link].rotation.T + named[link].position if link in named else points, 4)
+            for link, own in shapes.items()
+            for points in own
+        ],
+    }
 
 
-def _up(robot: Robot) -> Any:
-    """Return the direction (3,) against gravity, z where there is none."""
-    size = float(np.linalg.norm(robot.gravity))
-    return -robot.gravity / size if size > 0 else np.array([0.0, 0.0, 1.0])
-
-
-def _rounded(x: ArrayLike) -> Any:
-    """Return numbers as lists, to a hundredth of a millimetre."""
-    return np.round(np.asarray(x, dtype=np.float64), 5).tolist()
+def _rounded(x: ArrayLike, digits: int = 5) -> Any:
+    return np.round(np.asarray(x, dtype=np.float64), digits).tolist()

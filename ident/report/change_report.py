@@ -10,15 +10,16 @@ import numpy as np
 from ident.compare.difference import Change, Difference, changes, friction_curve
 from ident.estimate.estimate import Estimate
 from ident.report import pictures, text
+from ident.report.figures import AMBER, BLUE, GREEN, MUTED, RED
 from ident.report.page import known_format, write
 from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
-from ident.report.picture import short
+from ident.report.picture import Band, Line, Mark, short
 from ident.report.text import Table, Tone
 from ident.report.verdict import Judgement
+from ident.robot.robot import UNITS
 from ident.spatial.inertia import INERTIAL
 
 _TONES: dict[str, Tone] = {"changed": "bad", "same": "good", "unclear": "unknown", "not determined": "unknown"}
-_DRAWN = {"changed": "contradicted", "same": "agrees"}
 _RULE = (
     "A parameter changed when its difference is larger than chance explains, with at most one false alarm in a hundred"
     " comparisons. The results count as independent of each other."
@@ -43,7 +44,15 @@ def write_comparison(
     path = known_format(path)
     found = changes(named)
     compared = tuple(Block(table=_table(named[0][0], c, prismatic), opened=k == 0) for k, c in enumerate(found))
-    about = tuple(Block(table=table, opened=False) for table in (_fits(named), _provenance(named, command)))
+    rows = [
+        (name, e.estimator, text.percent(e.relative_total), text.number(e.condition_scaled, 3), e.covariance.kind)
+        for name, e in named
+    ]
+    heads = ("result", "estimator", "error on its logs", "condition number", "error bars")
+    origins = [(name, str(k), str(v)) for name, e in named for k, v in e.provenance.items()]
+    origins.append(("", "command", command or text.MISSING))
+    tables = text.table("The fits", heads, rows), text.table("Provenance", ("result", "what", "value"), origins)
+    about = tuple(Block(table=table, opened=False) for table in tables)
     frictions = tuple(Block(table=t) for c in found if (t := _table(named[0][0], c, prismatic, friction=True)).rows)
     sections = [Section("change", "What changed", (Block(drawings=tuple(_differences(named, found))),), "What changed")]
     if frictions:
@@ -100,17 +109,16 @@ def _cards(change: Change) -> Iterator[Card]:
 
 
 def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change]) -> Iterator[Drawing]:
+    words = ("same", "changed", "unclear")
     for k, c in enumerate(found, start=1):
         rows = [r for r in c.rows if not np.isnan(r.standard_errors)]
         if rows:
             drawn = pictures.comparison_picture(
-                [r.name for r in rows],
-                [r.standard_errors for r in rows],
-                [_DRAWN.get(r.verdict, "not determined") for r in rows],
+                [(r.name, r.standard_errors, r.verdict if r.verdict in words else words[-1]) for r in rows],
                 c.boundary,
                 title=f"{short(c.name)}: {c.count('changed')} of {len(rows)} base parameters changed",
                 label=f"({short(c.name, 14)} − {short(named[0][0], 14)}) / standard error",
-                words=("same", "changed", "unclear"),
+                words=words,
             )
             yield pictured(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors", drawn)
 
@@ -121,8 +129,13 @@ def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None
         curves = [(name, friction_curve(estimate, joint, velocity)) for name, estimate in named]
         known = [(name, *curve) for name, curve in curves if curve is not None]
         if len(known) == len(named):
-            unit, way = _units(joint, slides)
-            drawn = pictures.friction_change_picture(velocity, known, title=short(joint), unit=unit, velocity_unit=way)
+            marks = list[Mark]()
+            for k, (name, law, error) in enumerate(known):
+                colour = (BLUE, RED, GREEN, AMBER, MUTED)[k % 5]
+                marks.append(Band(velocity, law - 1.96 * error, law + 1.96 * error, colour, opacity=0.25))  # of 95 %
+                marks.append(Line(velocity, law, colour, short(name), 1.8, ("", "--", ":")[k % 3]))
+            units = ("SI", "SI") if slides is None else (UNITS[x][joint in slides] for x in ("torque", "velocity"))
+            drawn = pictures.friction_picture(short(joint), *units, *marks)
             yield pictured(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result", drawn)
 
 
@@ -153,23 +166,3 @@ def _row(r: Difference, slides: frozenset[str] | None) -> tuple[str, ...]:
 def _unit(name: str, slides: frozenset[str] | None) -> str:
     link = name.rpartition(".")[2] in INERTIAL
     return "SI" if slides is None and not link else text.unit(name, slides or frozenset())
-
-
-def _units(joint: str, slides: frozenset[str] | None) -> tuple[str, str]:
-    if slides is None:
-        return "SI", "SI"
-    return ("N", "m/s") if joint in slides else ("N m", "rad/s")
-
-
-def _fits(named: Sequence[tuple[str, Estimate]]) -> Table:
-    rows = [
-        (name, e.estimator, text.percent(e.relative_total), text.number(e.condition_scaled, 3), e.covariance.kind)
-        for name, e in named
-    ]
-    return text.table("The fits", ("result", "estimator", "error on its logs", "condition number", "error bars"), rows)
-
-
-def _provenance(named: Sequence[tuple[str, Estimate]], command: str | None) -> Table:
-    rows = [(name, str(k), str(v)) for name, e in named for k, v in e.provenance.items()]
-    rows.append(("", "command", command or text.MISSING))
-    return text.table("Provenance", ("result", "what", "value"), rows)

@@ -62,17 +62,14 @@ def _cause(cause: Cause, file: str, robot: str) -> list[str]:
     of = "what CAD predicts misses" if cause.by_table else "error on stretches left out"
     before, after = (f"{100 * x:.3g} %" for x in (cause.before, cause.after))
     missed = f"{of} {before}, without that {after}; " if before != after else ""
+    decides = [f"    what decides: `ident excite {robot} --after . --decide`, and that motion's log"]
     return [
         f"{_head(cause.ordinary, cause.asserted)}: {cause.where}: {cause.what}",
         f"    {missed}{odds}",
         f"    {_joints(cause)}",
         *(f"    cannot be told apart from: {rival}" for rival in cause.rivals[:_SHOWN]),
         f"    {file}: {cause.mend}",
-        *(
-            [f"    what decides: `ident excite {robot} --after . --decide`, and that motion's log"]
-            if cause.pair
-            else []
-        ),
+        *(decides if cause.pair else []),
     ]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.report.figures import BLUE, INK, RED, blank, legend, plain
 from ident.report.picture import Axis, Band, Bars, Cells, Dots, Line, Mark, Note, Picture, Strip, envelope
 
@@ -40,12 +39,11 @@ def figure_of(picture: Picture) -> Figure:
 
 
 def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    """Give one axis its scale, limits, numbers and label."""
-    own = axes.xaxis if which == "x" else axes.yaxis
+    own, rescale = (axes.xaxis, axes.set_xscale) if which == "x" else (axes.yaxis, axes.set_yscale)
     if axis.scale == "symlog":
-        (axes.set_xscale if which == "x" else axes.set_yscale)("symlog", linthresh=axis.edge, linscale=1.0)
+        rescale("symlog", linthresh=axis.edge, linscale=1.0)
     elif axis.scale == "log":
-        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+        rescale("log")
     if axis.ticks is not None:
         slanted = which == "x" and axis.named and sum(len(text) for _, text in axis.ticks) > _ROOM
         shown = axis.ticks[:: -(-len(axis.ticks) // _NAMES) if slanted else 1]
@@ -65,30 +63,26 @@ def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
 
 def _draw(axes: Axes, mark: Mark, order: float) -> None:
     """Draw a mark; those of a higher order lie above."""
+    look: dict[str, Any] = {"zorder": order}
+    if not isinstance(mark, Note | Cells):  # a legend leaves out a label that begins with a line
+        look |= {"color": mark.colour, "label": plain(mark.label) if mark.label else "_"}
     match mark:
         case Line():
             points = (mark.x, mark.y) if np.isnan(mark.y).any() else envelope(mark.x, mark.y, _POINTS)
-            style = mark.dash or "-"
-            width = _POINT * mark.width
-            axes.plot(*points, style, color=mark.colour, linewidth=width, label=_label(mark.label), zorder=order)
+            axes.plot(*points, mark.dash or "-", linewidth=_POINT * mark.width, **look)
         case Dots():
-            size = _POINT * mark.size
-            axes.plot(
-                mark.x, mark.y, mark.sign, color=mark.colour, markersize=size, markeredgewidth=0,
-                label=_label(mark.label), zorder=order,
-            )  # fmt: skip
+            axes.plot(mark.x, mark.y, mark.sign, markersize=_POINT * mark.size, markeredgewidth=0, **look)
         case Band():
-            axes.fill_between(
-                mark.x, mark.low, mark.high, color=mark.colour, alpha=mark.opacity, linewidth=0,
-                label=_label(mark.label), zorder=order,
-            )  # fmt: skip
+            axes.fill_between(mark.x, mark.low, mark.high, alpha=mark.opacity, linewidth=0, **look)
         case Bars():
-            bars = axes.barh(
-                mark.place, mark.value, mark.thick, color=mark.colour, label=_label(mark.label), zorder=order
-            )
+            bars = axes.barh(mark.place, mark.value, mark.thick, **look)
             axes.bar_label(bars, [plain(text) for text in mark.texts], padding=3, color=INK, fontsize=7.5)
         case Strip():
-            _strip(axes, mark, order)
+            line, span = (axes.axvline, axes.axvspan) if mark.axis == "x" else (axes.axhline, axes.axhspan)
+            if mark.low == mark.high:
+                line(mark.low, linewidth=0.8, linestyle=mark.dash or "-", **look)
+            else:
+                span(mark.low, mark.high, alpha=mark.opacity, linewidth=0, **look)
         case Note():
             left = mark.side == "left"
             axes.annotate(
@@ -96,32 +90,8 @@ def _draw(axes: Axes, mark: Mark, order: float) -> None:
                 ha="right" if left else "left", va="center", size=7.5, color=mark.colour,
             )  # fmt: skip
         case Cells():
-            _cells(axes, mark.values, order)
+            from matplotlib.colors import LinearSegmentedColormap
 
-
-def _strip(axes: Axes, mark: Strip, order: float) -> None:
-    line, span = (axes.axvline, axes.axvspan) if mark.axis == "x" else (axes.axhline, axes.axhspan)
-    label = _label(mark.label)
-    if mark.low == mark.high:
-        line(mark.low, color=mark.colour, linewidth=0.8, linestyle=mark.dash or "-", label=label, zorder=order)
-    else:
-        span(mark.low, mark.high, color=mark.colour, alpha=mark.opacity, linewidth=0, label=label, zorder=order)
-
-
-def _label(text: str) -> str:
-    """Return a label as matplotlib's legend takes it: one that begins with a line is left out."""
-    return plain(text) if text else "_"
-
-
-def _cells(axes: Axes, values: Array, order: float) -> None:
-    """Draw a matrix: blue for positive numbers, red for negative ones, as strong as they are large, in ten steps."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    around = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
-    steps = np.round(10.0 * np.nan_to_num(values))
-    for step in np.unique(steps[steps != 0]):
-        corners = (np.argwhere(steps == step)[:, ::-1][:, None] + around).reshape(-1, 2)
-        codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(corners) // 5)
-        look = {"facecolor": BLUE if step > 0 else RED, "alpha": min(abs(step) / 10.0, 1.0), "linewidth": 0.0}
-        axes.add_patch(PathPatch(Path(corners, codes.astype(np.uint8)), zorder=order, **look))
+            shades = [(0.0, RED), (0.5, f"{RED}00"), (0.5, f"{BLUE}00"), (1.0, BLUE)]  # as strong as they are large
+            colours = LinearSegmentedColormap.from_list("signed", shades, 21)
+            axes.imshow(mark.values, colours, vmin=-1.0, vmax=1.0, aspect="auto", zorder=order)

@@ -99,9 +99,6 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     )
     flat = [axes for row in grid for axes in row]
     for j, joint in enumerate(robot.joint_names):
-        if friction[j] > 0:
-            band = (tau[:, j] - friction[j], tau[:, j] + friction[j])
-            flat[j].fill_between(t, *band, color=PALE, linewidth=0, zorder=1)
         _curve(flat[j], t, tau[:, j], (-effort[j], effort[j]), float(used[j]), friction[j])
         _named(flat[j], f"{plain(joint, 18)}\n[{units[j]}]")
     if np.isfinite(limits.power):
@@ -218,8 +215,10 @@ def _share(used: float) -> str:
 
 
 def _curve(axes: Axes, t: Array, y: Array, ends: tuple[float, float], used: float, band: float = 0.0) -> None:
-    """Draw one curve between its limits, and the share used beside it."""
+    """Draw one curve, in a band that may come on top, between its limits, and the share used beside it."""
     beyond = used > 1.0
+    if band > 0:
+        axes.fill_between(t, y - band, y + band, color=PALE, linewidth=0, zorder=1)
     axes.plot(t, y, color=RED if beyond else BLUE, linewidth=1.4, zorder=2)
     finite = [x for x in ends if np.isfinite(x)]
     low, high = min([*finite, float(y.min()) - band]), max([*finite, float(y.max()) + band])

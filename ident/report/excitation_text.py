@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -42,15 +41,9 @@ def relative_errors(worth: Worth) -> Array:
 
 def promises(worth: Worth) -> tuple[Promise, ...]:
     """Return the verdict on each base parameter, as PROMISES explains them."""
-
-    def promise(relative: float) -> Promise:
-        if math.isnan(relative):
-            return "shown"
-        if math.isinf(relative):
-            return "not shown"
-        return "well" if relative <= WELL else "roughly" if relative <= 1.0 else "weakly"
-
-    return tuple(promise(r) for r in relative_errors(worth).tolist())
+    relative = relative_errors(worth)
+    steps = [np.isnan(relative), np.isinf(relative), relative <= WELL, relative <= 1.0]
+    return tuple(np.select(steps, ["shown", "not shown", "well", "roughly"], "weakly").tolist())
 
 
 def worth_table(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Table:

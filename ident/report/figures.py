@@ -18,6 +18,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import need
 from ident.files import write_whole
+from ident.report.picture import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,8 +85,7 @@ def identifiability_figure(
 
 def plain(text: str, longest: int = 28) -> str:
     """Return a name as matplotlib shows it literally: no mathematics, not too long."""
-    short = text if len(text) <= longest else text[: longest - 1] + "…"
-    return short.replace("$", r"\$")
+    return short(text, longest).replace("$", r"\$")
 
 
 def svg_file(figure: Figure, description: str) -> str:
@@ -94,10 +94,8 @@ def svg_file(figure: Figure, description: str) -> str:
 
     import matplotlib as mpl
 
-    buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ident"}):
-        legible(figure).savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
+        text = _saved(figure, "svg", transparent=True, metadata={"Date": None, "Creator": None}).decode()
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
     return text.replace("<svg", f"<svg style='background: white' role='img' aria-label={quoteattr(description)}", 1)
 
@@ -106,9 +104,8 @@ def pixels(figure: Figure, dpi: int) -> Image.Image:
     """Return the figure as a picture of few colours, on white."""
     from PIL import Image
 
-    content = io.BytesIO()
-    legible(figure).savefig(content, format="png", dpi=dpi, pil_kwargs={"compress_level": 0})
-    found = Image.open(content).convert("RGB")
+    drawn = _saved(figure, "png", dpi=dpi, pil_kwargs={"compress_level": 0})
+    found = Image.open(io.BytesIO(drawn)).convert("RGB")
     found = found.quantize(_PALETTE, method=Image.Quantize.FASTOCTREE)
     palette = found.getpalette() or []
     page = int(np.argmax(np.bincount(np.asarray(found).ravel())))
@@ -130,9 +127,13 @@ def legible(figure: Figure) -> Figure:
 
 def save_figure(figure: Figure, path: Path, dpi: int = 130) -> Path:
     """Write a figure to a .png, .svg or .pdf file, whole or not at all; InputError where it cannot be written."""
+    return write_whole(path, _saved(figure, path.suffix[1:], dpi=dpi))
+
+
+def _saved(figure: Figure, ending: str, **options: Any) -> bytes:
     content = io.BytesIO()
-    legible(figure).savefig(content, format=path.suffix[1:], dpi=dpi)
-    return write_whole(path, content.getvalue())
+    legible(figure).savefig(content, format=ending, **options)
+    return content.getvalue()
 
 
 @cache
@@ -168,20 +169,13 @@ def empty(width: float, height: float) -> Figure:
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    setattr(figure, "_repr_png_", partial(_png, figure))  # noqa: B010  what a notebook asks of all that it shows
+    setattr(figure, "_repr_png_", partial(_saved, figure, "png", dpi=110))  # noqa: B010  what a notebook asks of all that it shows
     return figure
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
 
 
 def keep(figure: Figure, side: float, top: float) -> None:
     """Keep axes away from both sides, by a share of the width, and from the top [inch]."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
+    if (engine := figure.get_layout_engine()) is not None:
         height = float(figure.get_size_inches()[1])
         engine.set(rect=(side, 0.0, 1.0 - 2.0 * side, 1.0 - top / height))  # type: ignore[call-arg]
 

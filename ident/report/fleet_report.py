@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ident.errors import plural
 from ident.report import text
@@ -53,9 +52,8 @@ def write_fleet(
         lost = text.table("Not fitted", ("robot", "why"), list(failed.items()), ["bad"] * len(failed))
         sections.append(Section("failed", "Not fitted", (Block(table=lost),), "not fitted"))
     about = text.table("Provenance", ("what", "value"), [("command", command or text.MISSING)])
-    sections.append(
-        Section("all", "All of it", (Block(table=_summary(table)), Block(table=about, opened=False)), "all")
-    )
+    every = Block(table=_summary(table)), Block(table=about, opened=False)
+    sections.append(Section("all", "All of it", every, "all"))
     cards = [
         Card("robots", str(robots), f"of {robots + len(failed)} fitted", "bad" if failed else "good"),
         Card("stand out", str(counts[0]), "from the others", "unknown" if counts[0] else "good"),
@@ -104,69 +102,42 @@ def _worst(rows: pd.DataFrame, off: str) -> pd.DataFrame:
 def _blocks(table: pd.DataFrame, out: pd.DataFrame, off: str) -> Iterator[Block]:
     """Yield the pictures of the parameters in which robots are farthest off, and who stands out in which."""
     first = _worst(out, off)["parameter"].tolist() + _worst(table[table[off].notna()], off)["parameter"].tolist()
-    drawn = tuple(_drawing(table, name) for name in list(dict.fromkeys(first))[:_DRAWN])
+    drawn = tuple(drawing(table, name) for name in list(dict.fromkeys(first))[:_DRAWN])
     more = "Each parameter over the robots with its 95 % interval, those first in which a robot is farthest off."
     yield Block(words=more if drawn else "Too few robots to say what is usual.", drawings=drawn)
     yield Block(table=_rows("Who stands out", out, off))
 
 
-def _drawing(table: pd.DataFrame, parameter: str) -> Drawing:
+def drawing(table: pd.DataFrame, parameter: str) -> Drawing:
+    """Return a parameter of each robot with its interval over the robots in their order; who stands out is apart.
+
+    The farthest are named; of more than sixteen robots not all are named below the axis.
+    """
     from ident.estimate.covariance import half_widths
 
     rows = table[(table["parameter"] == parameter) & (table["standard_error"] > 0)]
-    first, strange = rows.iloc[0], int(rows["stands_out"].sum())
-    told = f"{strange} of {len(rows)} robots stand out" if strange else f"{len(rows)} robots are alike"
     wide = {dof: float(half_widths(1.0, max(int(dof), 1))) for dof in rows["dof"].unique()}
     half = (rows["standard_error"] * rows["dof"].map(wide)).to_numpy()
-    drawn = fleet_picture(
-        rows["robot"].tolist(),
-        rows["value"].to_numpy(),
-        half,
-        rows["stands_out"].to_numpy(dtype=bool),
-        (float(first["median"]), float(first["spread"])),
-        title=f"{short(parameter)}: {told}",
-        parameter=parameter,
-        unit=str(first["unit"]),
-    )
-    about = f"{parameter} of each robot with its interval of 95 %, the median of all and their spread"
-    return pictured(f"fleet_{parameter.replace('.', '_')}", about, drawn)
-
-
-def fleet_picture(
-    robots: Sequence[str],
-    values: ArrayLike,
-    half_widths: ArrayLike,
-    stands_out: ArrayLike,
-    usual: tuple[float, float],
-    *,
-    title: str,
-    parameter: str,
-    unit: str,
-) -> Picture:
-    """Return a parameter [unit] of each robot (r,) with its interval, over the robots in their order.
-
-    Of more than sixteen robots not all are named below the axis.
-
-    stands_out (r,): drawn apart, and the farthest named; usual: median and spread of all, as a line and a band.
-    """
-    x = np.arange(len(robots), dtype=float)
-    y, half = np.asarray(values, dtype=np.float64), np.asarray(half_widths, dtype=np.float64)
-    strange = np.asarray(stands_out, dtype=bool)
-    many = len(robots) > 200
-    marks: list[Mark] = [Strip("y", usual[0] - usual[1], usual[0] + usual[1], PALE, "spread", opacity=0.6)]
+    y, strange, names = rows["value"].to_numpy(), rows["stands_out"].to_numpy(dtype=bool), rows["robot"].tolist()
+    median, spread, unit = rows.iloc[0][["median", "spread", "unit"]]
+    x, many = np.arange(len(y), dtype=float), len(y) > 200
+    marks: list[Mark] = [Strip("y", median - spread, median + spread, PALE, "spread", opacity=0.6)]
     for chosen, colour, label in ((~strange, MEASURED, "robot ± 95 %"), (strange, RED, "stands out")):
         if chosen.any():
             ends = np.column_stack([y - half, y + half, np.full(len(y), np.nan)])[chosen].ravel()
             marks.append(Line(np.repeat(x[chosen], 3), ends, colour, label, 0.8 if many else 1.6))
             marks.append(Dots(x[chosen], y[chosen], colour, size=2.0 if many else 4.0))
-    marks.append(Strip("y", usual[0], usual[0], BLUE, "median"))
-    far = sorted(np.flatnonzero(strange).tolist(), key=lambda k: -abs(y[k] - usual[0]))[:_NAMED]
-    for k in far:
+    marks.append(Strip("y", median, median, BLUE, "median"))
+    for k in sorted(np.flatnonzero(strange).tolist(), key=lambda k: -abs(y[k] - median))[:_NAMED]:
         side: Literal["left", "right"] = "left" if k > 0.75 * len(x) else "right"
-        marks.append(Note(float(k), float(y[k]), short(robots[k], 16), RED, side))
-    ticks = tuple((float(k), short(robots[k], 16)) for k in range(0, len(robots), -(-len(robots) // _TICKS)))
+        marks.append(Note(float(k), float(y[k]), short(names[k], 16), RED, side))
+    ticks = tuple((float(k), short(names[k], 16)) for k in range(0, len(names), -(-len(names) // _TICKS)))
     across = Axis("robot", limits=(-0.02 * len(x) - 0.5, 1.02 * len(x) - 0.5), ticks=ticks, named=True)
-    return Picture(title, (Panel(across, Axis(short(parameter, 20), unit), tuple(marks), 250.0),))
+    told = f"{strange.sum()} of {len(y)} robots stand out" if strange.any() else f"{len(y)} robots are alike"
+    panel = Panel(across, Axis(short(parameter, 20), unit), tuple(marks), 250.0)
+    about = f"{parameter} of each robot with its interval of 95 %, the median of all and their spread"
+    name = f"fleet_{parameter.replace('.', '_')}"
+    return pictured(name, about, Picture(f"{short(parameter)}: {told}", (panel,)))
 
 
 def _rows(title: str, rows: pd.DataFrame, off: str) -> Table:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from ident.compare.difference import Comparison
 from ident.estimate.estimate import Estimate
 from ident.regression.regression import Regression
 from ident.report import figures, text
-from ident.report.drawings import correlated, identifiability, identifiable
-from ident.report.parts import Block, Cell, Section
+from ident.report.drawings import correlated, identifiability
+from ident.report.parts import Block, Drawing, Map, Section
+from ident.report.symbols import Short
 from ident.spatial.inertia import INERTIAL
 
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
@@ -31,15 +33,20 @@ def identifiable_section(
     comparison: Comparison | None,
     regression: Regression | None,
     next_motion: str,
-    short: Mapping[str, str],
+    short: Short,
 ) -> Section:
     """Return the section; regression: the factors of the fit, None where they are not known.
 
     next_motion: the command that designs a motion which adds to the logs; short: of what is long.
     """
-    drawn = identifiable(estimate)
+    states = identifiability(estimate)
+    known = (
+        f"{sum(row.count('alone') for row in states)} of {10 * len(states)} link parameters are known by the data alone"
+    )
+    figure = partial(figures.identifiability_figure, estimate.links, INERTIAL, states, title=known)
+    drawn = Drawing("identifiability", known, "Which link parameters the data determine", figure)
     standard = text.standard_rows(estimate, comparison, slides)
-    cells, combined = tuple(_map(estimate, slides, short)), _combinations(estimate, slides, short)
+    cells, combined = _known(estimate, slides, short)
     weak = Block(
         "What the logs show worst",
         items=tuple(_weakest(estimate, regression)),
@@ -48,21 +55,19 @@ def identifiable_section(
         table=standard,
         opened=False,
     )
-    shown = Block(words=f"{_ALONE} {drawn.title}.", drawings=(drawn,), map=cells, table=combined, opened=False)
-    wider = Block("What the next motion would improve", words=_unsure(estimate), paste=next_motion)
-    return Section("identifiable", "What is identifiable", (shown, weak, wider), "What is identifiable")
-
-
-def _unsure(estimate: Estimate) -> str:
-    """Return how many base parameters are known worse than to their own size, and the worst of them."""
+    shown = Block(words=f"{_ALONE} {known}.", drawings=(drawn,), map=cells, table=combined, opened=False)
     with np.errstate(divide="ignore", invalid="ignore"):
         wide = estimate.covariance.half_widths(0.95) / np.abs(estimate.phi)
     wide, bound = np.where(np.isfinite(wide), wide, np.inf), [held.partition(" ")[0] for held in estimate.active]
     order = [int(k) for k in np.argsort(-wide) if wide[k] > 1.0 and estimate.base.names[k] not in bound]
     worst = [estimate.base.names[k] for k in order[:_NAMED]]
     named = f", first of all {', '.join(worst)}" if worst else ""
-    told = f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters have a 95 % interval wider than their value"
-    return f"{told}{named}. This designs a motion that adds what these logs lack:"
+    told = (
+        f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters have a 95 % interval wider than their value{named}"
+    )
+    words = f"{told}. This designs a motion that adds what these logs lack:"
+    wider = Block("What the next motion would improve", words=words, paste=next_motion)
+    return Section("identifiable", "What is identifiable", (shown, weak, wider), "What is identifiable")
 
 
 def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:
@@ -80,40 +85,24 @@ def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]
     yield from (conditioning.sentence(d) for d in weak)
 
 
-def _map(
-    estimate: Estimate, slides: frozenset[str], short: Mapping[str, str]
-) -> Iterator[tuple[str, tuple[Cell, ...]]]:
-    halves = estimate.covariance.half_widths(0.95)
-    for i, (link, row) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
-        cells = []
-        for k, state in enumerate(row):
-            name = f"{link}.{INERTIAL[k]}"
-            say = f"{name}: {figures.STATES[state][2]}"
+def _known(estimate: Estimate, slides: frozenset[str], short: Short) -> tuple[Map, text.Table]:
+    """Return the map of what is known of each link's parameters, and the same as a table, with their combinations."""
+    halves, cells, rows = estimate.covariance.half_widths(0.95), [], []
+    for i, (link, states) in enumerate(zip(estimate.links, identifiability(estimate), strict=True)):
+        own = []
+        for k, state in enumerate(states):
+            name, means = f"{link}.{INERTIAL[k]}", figures.STATES[state][2]
+            sums = [estimate.base.expression(int(b)) for b in np.flatnonzero(estimate.base.K[:, 10 * i + k])]
+            unit, say = text.unit(name, slides), f"{name}: {means}"
             if state == "alone":
                 b = estimate.base.names.index(name)
-                say += f": {text.with_error(float(estimate.phi[b]), float(halves[b]))} {text.unit(name, slides)}"
+                say += f": {text.with_error(float(estimate.phi[b]), float(halves[b]))} {unit}"
             elif state in ("sum", "logs"):
-                say += ": " + "; ".join(short[s] for s in _sums(estimate, 10 * i + k))
-            cells.append(Cell(state, figures.STATES[state][1], say))
-        yield link, tuple(cells)
-
-
-def _sums(estimate: Estimate, k: int) -> list[str]:
-    """Return the base parameters that a standard parameter is part of, as sums."""
-    return [estimate.base.expression(int(b)) for b in np.flatnonzero(estimate.base.K[:, k])]
-
-
-def _combinations(estimate: Estimate, slides: frozenset[str], short: Mapping[str, str]) -> text.Table:
-    rows = [
-        (
-            f"{link}.{INERTIAL[k]}",
-            text.unit(f"{link}.{INERTIAL[k]}", slides),
-            figures.STATES[state][2],
-            "; ".join(_sums(estimate, 10 * i + k)) or text.MISSING,
-        )
-        for i, (link, states) in enumerate(zip(estimate.links, identifiability(estimate), strict=True))
-        for k, state in enumerate(states)
-    ]
+                say += ": " + "; ".join(short[x] for x in sums)
+            own.append((state, say))
+            rows.append((name, unit, means, "; ".join(sums) or text.MISSING))
+        cells.append((link, tuple(own)))
     columns = ("parameter", "unit", "known", "combination")
     found = text.table("Which parameters are known, and in which combinations", columns, rows)
-    return replace(found, short={row[-1]: "; ".join(short.get(s, s) for s in row[-1].split("; ")) for row in rows})
+    brief = {row[-1]: "; ".join(short.get(x, x) for x in row[-1].split("; ")) for row in rows}
+    return tuple(cells), replace(found, short=brief)

@@ -41,7 +41,9 @@ def selection_sentences(found: Structure) -> list[str]:
     said = [f"Judged on {plural(found.segments, 'short segment')} left out in {plural(found.folds, 'part')}."]
     if not found.lines:
         said.append(f"No term is worth it: {percent(found.before)} of the torque is missed with the model as it is.")
-        return [*said, *given_up(found)]
+        names = [tried.candidate for tried in way_to(found)]
+        why = dict.fromkeys(tried.reason for tried in found.tried if tried.candidate in names)
+        return [*said, *([f"Taken on the way and given up: {' and '.join(names)}; {'; '.join(why)}."] if names else [])]
     return [
         *said,
         f"Missed of the torque that is left out: {percent(found.before)} before, {percent(found.after)} with the terms"
@@ -67,17 +69,19 @@ def way_to(found: Structure) -> list[TriedTerm]:
     return [tried for step in found.steps for tried in step if not tried.reason]
 
 
-def given_up(found: Structure) -> list[str]:
-    """Return a sentence on terms that were taken on the way and not in the end, where that is so of all."""
-    on_the_way = [] if found.lines else [t.candidate for t in way_to(found)]
-    why = dict.fromkeys(t.reason for t in found.tried if t.candidate in on_the_way)
-    names = " and ".join(on_the_way)
-    return [f"Taken on the way and given up: {names}; {'; '.join(why)}."] if on_the_way else []
-
-
 #: SI unit -> what is shown, and how many of it are one SI unit.
 _SHOWN = {"rad": ("deg", 180.0 / math.pi), "m": ("mm", 1e3), "s": ("ms", 1e3), "1": ("", 1.0)}
 _SHOWN |= {unit: (unit, 1.0) for unit in SATURATIONS}
+
+
+#: Kind of an unknown -> what to write: of its name, value as shown, in SI, and owner.
+_LINES = {
+    "zero": "{0}: add {1} to its offset (a DH table: times its sign; a URDF has none: `offset` of the position in"
+    " dataset.toml, in rad or m)",
+    "length": "{0}: add {1}",
+    "saturation": "dataset.toml, torque: saturation = {1} at {3}",
+    "skew": "{0}: position_delay_s = {2:.4g} of that joint in [processing]",
+}
 
 
 def calibration_rows(estimate: Estimate) -> Table:
@@ -91,20 +95,11 @@ def lines_to_paste(found: Sequence[Calibrated], gains: float | Sequence[float] =
 
     gains: of the data set's torque, those found taken out.
     """
-    told = []
-    for c in (c for c in found if c.applied):
-        value, unit = _sized(c)[0], c.unknown.kind
-        if unit == "zero":
-            told.append(
-                f"{c.unknown.name}: add {value} to its offset (a DH table: times its sign; a URDF has none: `offset`"
-                " of the position in dataset.toml, in rad or m)"
-            )
-        elif unit == "length":
-            told.append(f"{c.unknown.name}: add {value}")
-        elif unit == "saturation":
-            told.append(f"dataset.toml, torque: saturation = {value} at {c.unknown.name.rpartition('.')[0]}")
-        elif unit == "skew":
-            told.append(f"{c.unknown.name}: position_delay_s = {c.value:.4g} of that joint in [processing]")
+    told = [
+        _LINES[c.unknown.kind].format(c.unknown.name, _sized(c)[0], c.value, c.unknown.name.rpartition(".")[0])
+        for c in found
+        if c.applied and c.unknown.kind in _LINES
+    ]
     if any(c.applied and c.unknown.kind == "gain" for c in found) and not isinstance(gains, float):
         told.append(f"dataset.toml, torque: gain = [{', '.join(f'{x:.6g}' for x in gains)}]")
     return tuple(told)
@@ -118,25 +113,21 @@ def _sized(found: Calibrated) -> tuple[str, str]:
 
 def figures_rows(found: IdentifiedPayload, figures: PayloadFigures) -> Table:
     """Return mass, centre and tensor about it, each with its 95 % error."""
-    rows, tones = [], []
-    kept = found.known_mass
-
-    def told(name: str, value: float, error: float, unit: str) -> None:
-        half = float(figures.half_width(error))
-        known = bool(np.isfinite(half))
-        rows.append((name, with_error(value, half) if known else MISSING, unit))
-        tones.append("" if known else "unknown")
-
-    if kept:
-        rows.append(("mass", f"{figures.mass:g} (given)", "kg"))
-        tones.append("")
-    else:
-        told("mass", figures.mass, figures.mass_error, "kg")
-    for axis, value, error in zip("xyz", figures.com, figures.com_error, strict=True):
-        told(f"centre {axis}", value, error, "m")
-    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
-        told(f"I{'xyz'[i]}{'xyz'[j]} about the centre", figures.inertia[i, j], figures.inertia_error[i, j], "kg m²")
-    return table("", ("number", "value ± 95 %", "unit"), rows, tones)  # type: ignore[arg-type]
+    told = [
+        ("mass", figures.mass, figures.mass_error, "kg"),
+        *((f"centre {axis}", *x, "m") for axis, *x in zip("xyz", figures.com, figures.com_error, strict=True)),
+        *(
+            (f"I{'xyz'[i]}{'xyz'[j]} about the centre", figures.inertia[i, j], figures.inertia_error[i, j], "kg m²")
+            for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        ),
+    ]
+    rows, tones = [], list[Tone]()
+    for name, value, error, unit in told:
+        half, given = float(figures.half_width(error)), found.known_mass and name == "mass"
+        shown = f"{value:g} (given)" if given else with_error(value, half) if np.isfinite(half) else MISSING
+        rows.append((name, shown, unit))
+        tones.append("" if given or np.isfinite(half) else "unknown")
+    return table("", ("number", "value ± 95 %", "unit"), rows, tones)
 
 
 def gains_rows(gains: DriveGains, signal: Signal, robot: Robot) -> Table:

@@ -55,7 +55,8 @@ def _plain(thing: Any, arrays: dict[str, int]) -> Any:
     if isinstance(thing, Line):
         return _line(thing, arrays)
     if isinstance(thing, np.ndarray):
-        return _place(_listed(thing) if thing.size <= _LISTED or thing.ndim == 2 else _binary(thing, "<f4"), arrays)
+        short = thing.size <= _LISTED or thing.ndim == 2
+        return _place(_listed(thing) if short else _json({"f4": _coded(thing, "<f4")}), arrays)
     if is_dataclass(thing):
         own = {f.name: getattr(thing, f.name) for f in fields(thing) if getattr(thing, f.name) is not f.default}
         return {"kind": type(thing).__name__.lower()} | {name: _plain(x, arrays) for name, x in own.items()}
@@ -65,7 +66,6 @@ def _plain(thing: Any, arrays: dict[str, int]) -> Any:
 
 
 def _line(line: Line, arrays: dict[str, int]) -> dict[str, Any]:
-    """Return a line, a long one as stretches."""
     x, y = np.asarray(line.x, dtype=np.float64), np.asarray(line.y, dtype=np.float64)
     known = bool(np.isfinite(y).all())
     if known:
@@ -86,15 +86,15 @@ def _listed(array: Array) -> str:
     return "[" + ",".join(f"{x:.6g}" if np.isfinite(x) else "null" for x in array.tolist()) + "]"
 
 
-def _binary(array: NDArray[Any], kind: str) -> str:
-    return _json({kind.strip("<"): base64.b64encode(array.astype(kind).tobytes()).decode()})
+def _coded(array: NDArray[Any], kind: str) -> str:
+    return base64.b64encode(array.astype(kind).tobytes()).decode()
 
 
 def _steps(y: Array) -> str:
     """Return numbers in 65536 steps from the least to the largest."""
     lo, hi = float(y.min()), float(y.max())
     whole = np.round((y - lo) * (65535.0 / (hi - lo) if hi > lo else 0.0)) - 32768.0
-    return _json({"lo": lo, "hi": hi, "i2": base64.b64encode(whole.astype("<i2").tobytes()).decode()})
+    return _json({"lo": lo, "hi": hi, "i2": _coded(whole, "<i2")})
 
 
 def _json(thing: Any) -> str:

@@ -19,7 +19,7 @@ class Drawing:
     """A picture with a name that suits a file and a description for those who do not see it.
 
     shown: a picture, which a page draws itself; or a function that returns a figure for paper, where the page has
-    something else: space, what `space_data` returns, or the map of the drawing's block.
+    something else: space, what `in_space` returns as JSON, or the map of the drawing's block.
     """
 
     name: str
@@ -50,21 +50,16 @@ class Card:
     tone: text.Tone = ""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One parameter of the identifiability map: its state and what to say about it."""
-
-    state: str
-    sign: str
-    say: str
+#: Of each link its name, and the state of each parameter with what to say about it.
+Map = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """A part of a section, shown in this order: a small title, words, sentences, lines to paste, note, figures, table.
 
-    link: of the pictures' axes that buttons zoom together. map: cells of the links, which stand for the drawings on a
-    page. opened: whether the page shows the table at once.
+    link: of the pictures' axes that buttons zoom together. map: what stands for the drawings on
+    a page. opened: whether the page shows the table at once.
     """
 
     title: str = ""
@@ -74,7 +69,7 @@ class Block:
     note: str = ""
     drawings: tuple[Drawing, ...] = ()
     link: str = ""
-    map: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
+    map: Map = ()
     table: text.Table | None = None
     opened: bool = True
 

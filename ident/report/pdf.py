@@ -33,9 +33,13 @@ def pdf(report: Report) -> bytes:
     book.items(report.sentences)
     book.titled("What the residuals hint at", report.hints)
     book.titled("Please note", report.warnings)
-    book.remark(report.note)
+    if report.note:
+        book.say(report.note, 8, colour=MUTED)
     for section in report.sections:
-        book.head(section.title, 85 if section.blocks[0].drawings else 40)
+        book.room(85 if section.blocks[0].drawings else 40)
+        book.pdf.ln(5)
+        book.say(section.title, 13, bold=True)
+        book.pdf.ln(1.5)
         for block in section.blocks:
             book.block(block)
     return bytes(book.pdf.output())
@@ -62,14 +66,7 @@ class Book:
         pdf.add_page()
 
     def say(
-        self,
-        text: str,
-        size: float = 8.5,
-        *,
-        bold: bool = False,
-        colour: str = INK,
-        left: float = 0.0,
-        width: float = 0.0,
+        self, text: str, size: float = 8.5, *, bold: bool = False, colour: str = INK, left: float = 0, width: float = 0
     ) -> None:
         """Write a paragraph, `left` [mm] of the margin and so wide; 0: as wide as the page allows."""
         self.pdf.set_font("DejaVu Sans", "B" if bold else "", size)
@@ -102,11 +99,6 @@ class Book:
             self.say(title, 10, bold=True)
             self.items(said)
 
-    def remark(self, text: str) -> None:
-        """Write a paragraph that explains what is beside it, nothing where it is empty."""
-        if text:
-            self.say(text, 8, colour=MUTED)
-
     def block(self, block: Block) -> None:
         """Write a part of a section."""
         if block.drawings or block.title:
@@ -119,17 +111,11 @@ class Book:
         self.items(block.items)
         for line in block.paste.splitlines():
             self.say(line, colour=BLUE)
-        self.remark(block.note)
+        if block.note:
+            self.say(block.note, 8, colour=MUTED)
         self.figures(block.drawings)
         if block.table is not None and block.table.rows:
             self.table(block.table)
-
-    def head(self, title: str, room: float) -> None:
-        """Begin a section, with room [mm] for its title and what comes first."""
-        self.room(room)
-        self.pdf.ln(5)
-        self.say(title, 13, bold=True)
-        self.pdf.ln(1.5)
 
     def room(self, height: float) -> None:
         """Begin a new page unless this one has room for `height` [mm]."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 
@@ -150,12 +150,11 @@ class Picture:
     columns: int = 1
 
 
-def stretched(y: ArrayLike, most: int) -> tuple[NDArray[np.intp], Array]:
+def stretched(y: Array, most: int) -> tuple[NDArray[np.intp], Array]:
     """Return the first place of each of at most `most` stretches of y (N,), and its least and largest value (m, 2).
 
     As many samples as stretches are returned as they are, (N, 1).
     """
-    y = np.asarray(y, dtype=np.float64)
     count = min(len(y), most)
     starts = (np.arange(count) * len(y) // max(count, 1)).astype(np.intp)
     if count == len(y):
@@ -163,9 +162,8 @@ def stretched(y: ArrayLike, most: int) -> tuple[NDArray[np.intp], Array]:
     return starts, np.stack([np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)], 1)
 
 
-def envelope(t: ArrayLike, y: ArrayLike, points: int) -> tuple[Array, Array]:
+def envelope(t: Array, y: Array, points: int) -> tuple[Array, Array]:
     """Return at most `points` of the samples (t, y): of each stretch the least and the largest, in their order."""
-    t, y = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(y) <= points:
         return t, y
     edges = np.linspace(0, len(y), points // 2 + 1).astype(int)
@@ -174,9 +172,8 @@ def envelope(t: ArrayLike, y: ArrayLike, points: int) -> tuple[Array, Array]:
     return t[chosen], y[chosen]
 
 
-def sparse(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+def sparse(x: Array, y: Array) -> tuple[Array, Array]:
     """Return the dots (x, y) of which each stands alone in a cell of a fine grid: a cloud looks the same without."""
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(x) == 0:
         return x, y
     cells = np.zeros(len(x), dtype=np.int64)
@@ -194,8 +191,5 @@ def short(text: str, longest: int = 28) -> str:
 
 def rows(names: Sequence[str]) -> Axis:
     """Return the axis of named rows, the first on top."""
-    return Axis(
-        limits=(len(names) - 0.4, -0.6),
-        ticks=tuple((float(k), short(name)) for k, name in enumerate(names)),
-        named=True,
-    )
+    ticks = tuple((float(k), short(name)) for k, name in enumerate(names))
+    return Axis(limits=(len(names) - 0.4, -0.6), ticks=ticks, named=True)

@@ -21,28 +21,16 @@ from ident.logs.process import Processing
 from ident.model.model import Model, torque
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
-from ident.report import text
-from ident.report.body_figures import NO_SHAPES, Shapes, links_named
+from ident.report import drawings, text
+from ident.report.body_figures import NO_SHAPES, Shapes
 from ident.report.doctor_text import lines_in, odds_in_words
-from ident.report.drawings import (
-    comparisons,
-    errors,
-    evidence,
-    frictions,
-    inertias,
-    path_of_terms,
-    residual_drawings,
-    selection,
-    torques,
-    traces,
-)
 from ident.report.identifiable import identifiable_section
 from ident.report.outcome_text import calibration_rows, selection_sentences, tried_rows
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.simulated import simulated
 from ident.report.spectra import spectra
-from ident.report.symbols import in_short, lengths, numbered
+from ident.report.symbols import Short, in_short, lengths, numbered
 from ident.report.verdict import Judgement, questions, verdict, warnings
 from ident.robot.robot import Robot
 
@@ -85,6 +73,11 @@ def write_report(
     be written.
     """
     path = known_format(path, pictures)
+    if estimate.base.standard != model.names:
+        raise ModelError(
+            f"the estimate of '{estimate.robot}' has other parameters than the model",
+            fix="Use the robot and the terms that were fitted",
+        )
     report = gather(
         estimate,
         model=model,
@@ -125,15 +118,7 @@ def gather(
     filtered: tuple[Log, Processing] | None = None,
     shapes: Shapes = NO_SHAPES,
 ) -> Report:
-    """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw.
-
-    Raises ModelError as `write_report`.
-    """
-    if estimate.base.standard != model.names:
-        raise ModelError(
-            f"the estimate of '{estimate.robot}' has other parameters than the model",
-            fix="Use the robot and the terms that were fitted",
-        )
+    """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw."""
     theta = estimate.for_torque
     slides, units = model.robot.slides, model.robot.units("torque")
     drawn = [(kind, m) for kind, m in (("held-out", held_out), ("fitted", next(iter(fit), None))) if m is not None]
@@ -149,39 +134,44 @@ def gather(
     measured = Block(items=hinted, note=_LEFT)
     if left is not None:
         rms = text.recording_rows(left.names, left.rms(), estimate.joints, units) if len(judged) > 1 else None
-        measured = replace(measured, drawings=tuple(residual_drawings(model, left)), table=rms)
-    rubbed = Block(note=_DOTS, drawings=tuple(frictions(model, theta, left)) if left else ())
-    bodies = inertias(estimate, model, comparison, [m for _, m in drawn], shapes)
-    linked = Block(note=f"{links_named(estimate.links)}. {_BODIES}", drawings=tuple(bodies))
-    warned, sizes = tuple(warnings(estimate, validation)), lengths(model.robot)
-    short = in_short(estimate.base, estimate.links, estimate.joints, sizes)
+        measured = replace(measured, drawings=tuple(drawings.left_over(model, left)), table=rms)
+    rubbed = Block(note=_DOTS, drawings=tuple(drawings.frictions(model, theta, left)) if left else ())
+    bodies = drawings.inertias(estimate, model, comparison, [m for _, m in drawn], shapes)
+    named = ", ".join(f"{i} {link}" for i, link in enumerate(estimate.links, 1))
+    linked = Block(note=f"{named}. {_BODIES}", drawings=tuple(bodies))
+    said, chosen = text.summary_sentences(estimate, comparison, validation), drawings.selection(estimate)
+    fitted = Block(items=tuple(said), drawings=tuple(chosen), table=text.figures_rows(estimate))
+    predicted = *_charts(model, theta, drawn), *_judged(estimate, slides, validation)
+    warned = tuple(warnings(estimate, validation))
+    short = in_short(estimate.base, estimate.links, estimate.joints, lengths(model.robot))
     return Report(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
         cards=tuple(cards(estimate, comparison, validation)),
         sentences=tuple(questions(estimate, validation)),
-        lead=tuple(errors(validation)),
+        lead=tuple(drawings.errors(validation)),
         hints=hinted[:_FIRST],
         warnings=warned[:_FIRST],
         note=_MORE if len(warned) > _FIRST else "",
         sections=(
             *_mistakes(estimate),
-            _torque(estimate, model, drawn, validation),
+            Section("torque", "Does it predict torque?", predicted, "Torque"),
             *simulated(estimate, model, drawn),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
-            _base_parameters(estimate, slides, comparison, truth, sizes, short),
+            _base_parameters(estimate, model.robot, comparison, truth, short),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
             *_terms(estimate),
             identifiable_section(estimate, slides, comparison, regression, next_motion, short),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             *_spectra(filtered, model.robot),
-            _section("fit", "About the fit", _about(estimate, comparison, validation)),
+            _section("fit", "About the fit", fitted),
             *_notes(warned[_FIRST:], estimate.notes),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
     )
 
 
+_DRAWN = "drawn, with their noise, also those that thinning and masks leave out."
 _KINDS = {"held-out": "Motion never seen", "fitted": "Fitted recording"}
 _CAD_ALONE = "A prediction from CAD counts as zero every friction and drive inertia that CAD does not state."
 _LEFT = (
@@ -215,26 +205,15 @@ _CHOSEN = (
 )
 
 
-def _about(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> Block:
-    said = tuple(text.summary_sentences(estimate, comparison, validation))
-    return Block(items=said, drawings=tuple(selection(estimate)), table=text.figures_rows(estimate))
-
-
-def _torque(
-    estimate: Estimate, model: Model, drawn: Sequence[tuple[str, Motion]], validation: Validation | None
-) -> Section:
-    """Return measured and predicted torque of the motions to draw, and the errors on all recordings."""
-    blocks = *_charts(model, estimate.for_torque, drawn), *_judged(estimate, model.robot.slides, validation)
-    return Section("torque", "Does it predict torque?", blocks, "Torque")
-
-
 def _charts(model: Model, theta: Array, drawn: Sequence[tuple[str, Motion]]) -> Iterator[Block]:
     """Yield measured and predicted torque of the motions to draw, each with its kind."""
     for kind, m in drawn:
         tau = torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals())
         k = stretches(len(m.t), 3 * model.robot.n * len(drawn))
-        title, pictures = f"{_KINDS[kind]} “{m.name}”", tuple(torques(model, m, tau, kind, k))
-        yield Block(title, note=_drawn_as(len(m.t), k), drawings=pictures, link=kind)
+        title, pictures = f"{_KINDS[kind]} “{m.name}”", tuple(drawings.torques(model, m, tau, kind, k))
+        kept = f"the least and the largest of every {len(m.t) / k:.1f} are"
+        shown = f"All {len(m.t):,} samples are" if len(m.t) <= k else f"{len(m.t):,} samples: {kept}"
+        yield Block(title, note=f"{shown} {_DRAWN}", drawings=pictures, link=kind)
 
 
 def _mistakes(estimate: Estimate) -> Iterator[Section]:
@@ -245,7 +224,7 @@ def _mistakes(estimate: Estimate) -> Iterator[Section]:
             f"{cause.file}: {cause.mend}",
             tuple(_weight_of(cause)),
             lines_in(cause.mend),
-            drawings=(*traces(cause, k), *([evidence(cause, k)] if cause.before != cause.after else ())),
+            drawings=(*drawings.traces(cause, k), *drawings.evidence(cause, k)),
         )
         for k, cause in enumerate(estimate.causes, 1)
     )
@@ -263,22 +242,19 @@ def _weight_of(cause: NamedCause) -> Iterator[str]:
 
 
 def _terms(estimate: Estimate) -> Iterator[Section]:
-    """Yield how joint terms were chosen, where they were."""
     found = estimate.structure
     if found is not None:
         block = Block(
             items=tuple(selection_sentences(found)),
             note=_CHOSEN if found.steps else "",
-            drawings=tuple(path_of_terms(found)),
+            drawings=tuple(drawings.path_of_terms(found)),
             table=tried_rows(found) if found.tried else None,
         )
         yield Section("terms", "Which joint terms the logs support", (block,), "Joint terms")
 
 
 def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot) -> Iterator[Section]:
-    """Yield the spectra of a log with the cut-offs of its filters."""
-    drawn = () if filtered is None else tuple(spectra(*filtered, robot))
-    if filtered is not None and drawn:
+    if filtered is not None and (drawn := tuple(spectra(*filtered, robot))):
         block = Block(note=f"Recording “{filtered[0].name}” as it was logged. {_CUT_OFF}", drawings=drawn)
         yield Section("spectra", "Spectra and cut-offs", (block,), "Spectra")
 
@@ -301,7 +277,7 @@ def _drawn(name: str, title: str, block: Block, otherwise: str) -> Section:
 
 def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation | None) -> Iterator[Block]:
     if validation is not None:
-        note = _CAD_ALONE if any(errors(validation)) else ""
+        note = _CAD_ALONE if any(drawings.errors(validation)) else ""
         yield Block(note=note, table=text.validation_rows(validation))
     if estimate.calibration:
         yield Block(table=calibration_rows(estimate))
@@ -309,46 +285,40 @@ def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation |
 
 
 def _base_parameters(
-    estimate: Estimate,
-    slides: frozenset[str],
-    comparison: Comparison | None,
-    truth: TruthComparison | None,
-    sizes: Mapping[str, float],
-    short: Mapping[str, str],
+    estimate: Estimate, robot: Robot, comparison: Comparison | None, truth: TruthComparison | None, short: Short
 ) -> Section:
+    slides, numbers = robot.slides, numbered(estimate.links, estimate.joints, lengths(robot))
     compared = text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides)
     compared = replace(compared, short=short)
     note = " ".join(comparison.notes) if comparison else ""
-    found = [Block(words=_COMPARED, note=note, drawings=tuple(comparisons(comparison)))]
-    found += [Block(table=t) for t in (numbered(estimate.links, estimate.joints, sizes), compared)]
+    found = [Block(words=_COMPARED, note=note, drawings=tuple(drawings.comparisons(comparison)))]
+    found += [Block(table=t) for t in (numbers, compared)]
     if truth is not None:
-        found.append(Block(items=_truth_sentence(truth), table=text.truth_rows(truth, slides), opened=False))
+        held = f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; the largest difference is"
+        said = () if truth.largest is None else (f"{held} {truth.largest:.1f} standard errors.",)
+        found.append(Block(items=said, table=text.truth_rows(truth, slides), opened=False))
     return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")
 
 
-def cards(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> list[Card]:
-    """Return the numbers of the first screen."""
-    found = []
+def cards(estimate: Estimate, comparison: Comparison | None, validation: Validation | None) -> Iterator[Card]:
+    """Yield the numbers of the first screen."""
     if validation is not None:
         own = validation.total(validation.names[0])
         called = text.cad_called(comparison)
         rest = [(called if n == "CAD" else n, validation.total(n)) for n in validation.names[1:] if n != ZERO]
         note = ", ".join(f"{n} alone: {text.percent(t.relative_total)}" for n, t in rest if t)
         value = text.percent(own.relative_total if own else None)
-        found.append(Card(f"torque error, {validation.unseen}{text.band(validation)}", value, note))
-    found.append(
-        Card("torque error, fitted logs", text.percent(estimate.relative_total), "norm of error / norm of torque")
-    )
+        yield Card(f"torque error, {validation.unseen}{text.band(validation)}", value, note)
+    yield Card("torque error, fitted logs", text.percent(estimate.relative_total), "norm of error / norm of torque")
     feasible = {True: ("yes", "checked exactly"), False: ("NO", "do not use"), None: ("n/a", "combinations only")}
     value, note = feasible[estimate.feasible]
     tone: text.Tone = "good" if estimate.feasible else "bad" if estimate.feasible is False else "unknown"
-    found.append(Card("every link can exist", value, note, tone))
+    yield Card("every link can exist", value, note, tone)
     if comparison is not None:
         bad, good = comparison.count("contradicted"), comparison.count("agrees")
-        found.append(Card("CAD contradicted", str(bad), "base parameters", "bad" if bad else ""))
+        yield Card("CAD contradicted", str(bad), "base parameters", "bad" if bad else "")
         left = comparison.count("not determined"), comparison.count("not comparable")
-        found.append(Card("CAD confirmed", str(good), f"{left[0]} not determined, {left[1]} without CAD value", "good"))
-    return found
+        yield Card("CAD confirmed", str(good), f"{left[0]} not determined, {left[1]} without CAD value", "good")
 
 
 # ---- sentences -----------------------------------------------------------------------------------------------------
@@ -404,21 +374,3 @@ def _worse(left: Residuals | None, joints: Sequence[str], units: Sequence[str]) 
                 f"{joints[worst]}: the residual of “{name}” is {text.number(rms[k, worst], 3)} {units[worst]} rms, of"
                 f" the others {text.number(usual[worst], 3)}; look for another load, offset or temperature in it."
             )
-
-
-def _truth_sentence(truth: TruthComparison | None) -> tuple[str, ...]:
-    if truth is None or truth.largest is None:
-        return ()
-    return (
-        f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; "
-        f"the largest difference is {truth.largest:.1f} standard errors.",
-    )
-
-
-def _drawn_as(samples: int, most: int) -> str:
-    if samples <= most:
-        return f"All {samples:,} samples are drawn, with their noise, also those that thinning and masks leave out."
-    return (
-        f"{samples:,} samples: the least and the largest of every {samples / most:.1f} are drawn, with their noise, "
-        "also those that thinning and masks leave out."
-    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ident.arrays import Array
-from ident.logs.automatic import Band, band_of
+from ident.logs.automatic import band_of
 from ident.logs.check import Finding
 from ident.logs.clock import find_clock, freshly_read
 from ident.logs.filter import central, thinned_band
@@ -25,7 +25,6 @@ from ident.report.picture import Axis, Line, Panel, Picture, Strip, envelope, sh
 from ident.robot.robot import Robot
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: In logs with fewer rows no spectrum is drawn.
@@ -88,6 +87,12 @@ _POINTS = 1500
 #: Kinds of findings whose rows are marked in the torques, and in the steps between rows.
 MARKED = ("spikes", "start transient", "repeated rows")
 CLOCK = ("gap", "dropped rows", "short step", "repeated rows")
+#: What stands above and below each column of a log's picture.
+_COLUMNS = (
+    ("spectrum of the velocity (shaded: motion; red: noise begins)", "frequency [Hz]"),
+    ("velocity [rad/s; m/s]: grey from positions, blue as logged", "time [s]"),
+    ("torque [N m; N]; red: rows that findings name", "time [s]"),
+)
 
 
 def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
@@ -99,33 +104,39 @@ def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
     clock, n = find_clock(log), log.n
     figure = empty(13.0, 2.2 + 1.7 * n)
     grid = figure.add_gridspec(n + 1, 3, height_ratios=[1.1, *[1.0] * n])
-    _steps(figure.add_subplot(grid[0, :]), log, _times(log, findings, CLOCK))
+    steps = figure.add_subplot(grid[0, :])
+    steps.plot(*envelope(log.t[1:], np.diff(log.t) * 1e3, _POINTS), color=BLUE, linewidth=0.7)
+    for at in _times(log, findings, CLOCK):
+        steps.axvline(at, color=RED, linewidth=0.8, alpha=0.5)
+    steps.set_ylim(0.0, 1.1e3 * float(np.diff(log.t).max()))
+    steps.set_title("steps between rows [ms]; red: lost, late or repeated", fontsize=9, color=INK)
+    steps.tick_params(labelsize=7)
     read = freshly_read(log, clock)
     band = band_of(read) if len(read.t) > SHORT else None
     slope = central(read.q, read.t)
     for j, joint in enumerate(log.joints):
         spectrum, velocity, torque = (figure.add_subplot(grid[j + 1, k]) for k in range(3))
-        _spectrum(spectrum, slope[:, j], read.rate_hz, band, j)
+        f, size = amplitudes(slope[:, j], read.rate_hz)
+        spectrum.loglog(f, size, color=BLUE, linewidth=0.8)
+        if band is not None and band.motion_hz[j] > 0.0:
+            spectrum.axvspan(float(f[0]), float(band.motion_hz[j]), color=BLUE, alpha=0.12)
+            spectrum.axvline(float(band.cut_hz[j]), color=RED, linewidth=1.0, linestyle="--")
+        spectrum.set_ylabel(plain(joint, 14), fontweight="bold")
         velocity.plot(*envelope(read.t, slope[:, j], _POINTS), color=MUTED, linewidth=1.8, label="from positions")
         if log.qd is not None:
             velocity.plot(*envelope(log.t, log.qd[:, j], _POINTS), color=BLUE, linewidth=0.7, label="as logged")
         torque.plot(*envelope(log.t, log.tau[:, j], _POINTS), color=BLUE, linewidth=0.7)
-        own = [f for f in findings if f"'{joint}'" in f.message or f.kind == "repeated rows"]
+        own = [x for x in findings if f"'{joint}'" in x.message or x.kind == "repeated rows"]
         for at in _times(log, own, MARKED):
             torque.axvline(at, color=RED, linewidth=0.8, alpha=0.5)
-        spectrum.set_ylabel(plain(joint, 14), fontweight="bold")
-        if j == 0:
-            spectrum.set_title("spectrum of the velocity (shaded: motion; red: noise begins)", fontsize=9, color=INK)
-            velocity.set_title("velocity [rad/s; m/s]: grey from positions, blue as logged", fontsize=9, color=INK)
-            torque.set_title("torque [N m; N]; red: rows that findings name", fontsize=9, color=INK)
-        for axes in (spectrum, velocity, torque):
+        for axes, (above, below) in zip((spectrum, velocity, torque), _COLUMNS, strict=True):
             axes.tick_params(labelsize=7)
+            if j == 0:
+                axes.set_title(above, fontsize=9, color=INK)
             if j < n - 1:
                 axes.set_xticklabels([])
-        if j == n - 1:
-            spectrum.set_xlabel("frequency [Hz]", fontsize=8)
-            velocity.set_xlabel("time [s]", fontsize=8)
-            torque.set_xlabel("time [s]", fontsize=8)
+            else:
+                axes.set_xlabel(below, fontsize=8)
     figure.suptitle(f"{plain(log.name)}: {len(log.t)} rows, {log.rate_hz:.5g} Hz; {clock}", fontsize=10, color=INK)
     return figure
 
@@ -138,22 +149,3 @@ def _times(log: Log, findings: Sequence[Finding], kinds: Sequence[str]) -> list[
     apart = (log.t[-1] - log.t[0]) / 500.0
     first = np.unique((at / max(apart, 1e-12)).astype(int), return_index=True)[1]
     return [float(x) for x in at[first]]
-
-
-def _steps(axes: Axes, log: Log, odd: Sequence[float]) -> None:
-    """Draw the time from row to row."""
-    axes.plot(*envelope(log.t[1:], np.diff(log.t) * 1e3, _POINTS), color=BLUE, linewidth=0.7)
-    for at in odd:
-        axes.axvline(at, color=RED, linewidth=0.8, alpha=0.5)
-    axes.set_ylim(0.0, 1.1e3 * float(np.diff(log.t).max()))
-    axes.set_title("steps between rows [ms]; red: lost, late or repeated", fontsize=9, color=INK)
-    axes.tick_params(labelsize=7)
-
-
-def _spectrum(axes: Axes, slope: Array, rate: float, band: Band | None, j: int) -> None:
-    """Draw the amplitude of a velocity over frequency, its peaks in each of some bins."""
-    f, size = amplitudes(slope, rate)
-    axes.loglog(f, size, color=BLUE, linewidth=0.8)
-    if band is not None and band.motion_hz[j] > 0.0:
-        axes.axvspan(float(f[0]), float(band.motion_hz[j]), color=BLUE, alpha=0.12)
-        axes.axvline(float(band.cut_hz[j]), color=RED, linewidth=1.0, linestyle="--")

@@ -17,6 +17,8 @@ from ident.spatial.inertia import INERTIAL
 _COLUMNS = ("number", "link", "joint", "lengths [m]")
 _ONE = 1e-9  # a coefficient that is nearer to 1 is not written
 _SAME = 1e-9  # a coefficient is a product of lengths up to rounding
+#: What `expression` says of a base parameter -> the same in short.
+Short = dict[str, str]
 _SHORT = {DriveInertia.kind.name: "Ia"}
 
 
@@ -42,7 +44,7 @@ def lengths(robot: Robot) -> dict[str, float]:
 
 def in_short(
     base: BaseParameters, links: Sequence[str], joints: Sequence[str], lengths: Mapping[str, float] = {}
-) -> dict[str, str]:
+) -> Short:
     """Return each base parameter in short, such as `Ixx2 - Iyy2 - x3 (m3 + ... + m7)`, by what `expression` says."""
     known = _products(lengths)
     of_link, of_joint = ({name: k for k, name in enumerate(names, 1)} for names in (links, joints))

@@ -222,15 +222,11 @@ def standard_rows(
 
 def residual_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Table:
     """Return one row per joint: samples, residual and relative error on the fitted logs."""
-    rows = [
-        (
-            joint,
-            str(int(estimate.rows[j])),
-            f"{number(float(estimate.rms[j]), 3)} {'N' if joint in prismatic else 'N m'}",
-            percent(float(estimate.relative[j])),
-        )
-        for j, joint in enumerate(estimate.joints)
-    ]
+    rows = []
+    for joint, *sizes in zip(estimate.joints, estimate.rows, estimate.rms, estimate.relative, strict=True):
+        samples, rms, relative = map(float, sizes)
+        unit = "N" if joint in prismatic else "N m"
+        rows.append((joint, f"{samples:.0f}", f"{number(rms, 3)} {unit}", percent(relative)))
     rows.append(("all", str(int(estimate.rows.sum())), "", percent(estimate.relative_total)))
     slow = ", each joint's rows at standstill left out" * (len(set(estimate.rows.tolist())) > 1)
     return table(f"Residual on the fitted logs{slow}", ("joint", "samples", "RMS residual", "of the torque"), rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -198,42 +197,3 @@ def positive(value: float, name: str) -> float:
     if not 0 < value < np.inf:
         raise ModelError(f"{name} must be a positive time [s], got {value}")
     return float(value)
-
-
-def finished(
-    plant: Plant,
-    t: Array,
-    y: Array,
-    drives: Drives,
-    slope: Slope,
-    *,
-    stopped: str | None,
-    method: str,
-    state: Callable[[Array], Array] | None,
-) -> Simulation:
-    """Return the Simulation of states y (N, 2 n) at t (N,); state None: cubics between them."""
-    n = plant.robot.n
-    q, qd, tau = y[:, :n].copy(), y[:, n:].copy(), drives.along(t)
-    qdd = accelerations(plant, q, qd, tau)
-    arrays: dict[str, Any] = {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
-    arrays |= {"kinetic": plant.kinetic(q, qd), "potential": plant.potential(q)}
-    for array in arrays.values():
-        array.setflags(write=False)
-    return Simulation(
-        plant=plant,
-        **arrays,
-        stopped=stopped,
-        friction_law=plant.friction_law,
-        method=method,
-        evaluations=slope.evaluations,
-        state=state or _cubic(t, y, np.concatenate([qd, qdd], axis=1)),
-    )
-
-
-def _cubic(t: Array, y: Array, slope: Array) -> Callable[[Array], Array]:
-    def state(at: Array) -> Array:
-        from scipy.interpolate import CubicHermiteSpline
-
-        return np.asarray(CubicHermiteSpline(t, y, slope)(at))
-
-    return state

@@ -15,18 +15,8 @@ from ident.arrays import Array
 from ident.errors import ModelError, nearest
 from ident.jit import one_thread
 from ident.simulation.fixed_step import FixedSteps, too_stiff
-from ident.simulation.plant import Plant
-from ident.simulation.run import (
-    Simulation,
-    Slope,
-    finished,
-    limit_reached,
-    positive,
-    runaway,
-    start,
-    whole,
-    whole_ratio,
-)
+from ident.simulation.plant import Plant, accelerations
+from ident.simulation.run import Simulation, Slope, limit_reached, positive, runaway, start, whole, whole_ratio
 from ident.simulation.torques import Drives, SampledTorque, Stop, TorqueFunction, increasing
 from ident.tell import Tell, logged
 
@@ -130,19 +120,34 @@ def _simulated(taken: _Taken, solver: Callable[..., Any], breaks: Array, method:
             warnings.simplefilter("ignore")  # of solvers that give up: their message is kept
             _solve(solver, slope, taken, breaks)
     except Stop as cause:
-        taken.stop(cause.reason)
+        taken.stopped = cause.reason
     with one_thread():
         taken.end()
-    return finished(
-        taken.plant,
-        np.array(taken.kept),
-        np.array(taken.rows),
-        taken.drives,
-        slope,
+    plant, t, y, n = taken.plant, np.array(taken.kept), np.array(taken.rows), taken.plant.robot.n
+    q, qd, tau = y[:, :n].copy(), y[:, n:].copy(), taken.drives.along(t)
+    qdd = accelerations(plant, q, qd, tau)
+    arrays: dict[str, Any] = {"t": t, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    arrays |= {"kinetic": plant.kinetic(q, qd), "potential": plant.potential(q)}
+    for array in arrays.values():
+        array.setflags(write=False)
+    return Simulation(
+        plant=plant,
+        **arrays,
         stopped=taken.stopped,
+        friction_law=plant.friction_law,
         method=method,
-        state=taken.dense(),
+        evaluations=slope.evaluations,
+        state=taken.dense() or _cubic(t, y, np.concatenate([qd, qdd], axis=1)),
     )
+
+
+def _cubic(t: Array, y: Array, slope: Array) -> Callable[[Array], Array]:
+    def state(at: Array) -> Array:
+        from scipy.interpolate import CubicHermiteSpline
+
+        return np.asarray(CubicHermiteSpline(t, y, slope)(at))
+
+    return state
 
 
 def _breaks(t: Array, torque: TorqueFunction | None, period: float | None) -> Array:
@@ -168,7 +173,7 @@ def _solve(solver: Callable[..., Any], slope: Slope, taken: _Taken, breaks: Arra
         while run.status == "running":
             message = run.step()
             if run.status == "failed":
-                taken.stop(_gave_up(slope, run.t, taken.y, message))
+                taken.stopped = _gave_up(slope, run.t, taken.y, message)
                 return
             taken.add(run.t_old, run.t, run.y, run.dense_output())
             if taken.stopped:
@@ -199,9 +204,8 @@ class _Taken:
 
     def add(self, t0: float, t1: float, y: Array, dense: Any) -> None:
         """Take a step that the solver accepted, up to a limit if one lies in it."""
-        reason = runaway(self.plant, t1, self.y, y)
-        if reason is not None:
-            self.stop(reason)
+        self.stopped = runaway(self.plant, t1, self.y, y)
+        if self.stopped is not None:
             return
         hit = limit_reached(self.plant, t0, t1, dense, 1 if self.fixed else 4) if self.limits else None
         if hit is not None:
@@ -216,10 +220,6 @@ class _Taken:
         self.t, self.y = t1, y
         if len(self.rows) > done:
             self.tell("simulating", len(self.rows), len(self.times))
-
-    def stop(self, reason: str) -> None:
-        """End the simulation here."""
-        self.stopped = reason
 
     def end(self) -> None:
         """Keep the state where the simulation stopped, if there is a torque."""

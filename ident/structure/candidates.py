@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, significant
 from ident.logs.motion import Motion
 from ident.model import (
     Hysteresis,
@@ -30,7 +30,6 @@ from ident.model import (
     WarmUp,
 )
 from ident.model.term import Kind, Term, numbers
-from ident.structure.slope import Slope
 from ident.structure.waves import rippled
 
 #: Speeds of Stribeck friction, relative to each joint's own (99th percentile): those tried first; the least and most.
@@ -55,6 +54,8 @@ RATIOS = (1.4, 1.15)
 STEPS = (-2, -1, 0, 1, 2)
 #: A joint is at rest below this share of the fastest one's speed.
 RESTING = 1e-3
+#: Relative step of the differences; columns are smooth in their numbers, so that 1e-8 of the derivative is lost.
+_STEP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,36 @@ class Renamed:
     def __getattr__(self, name: str) -> Any:
         """Return what the term has."""
         if name == "term" or name.startswith("__"):  # a copy asks before there is one
+            raise AttributeError(name)
+        return getattr(self.term, name)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """d column / d log x, where the term's numbers (names) are all multiplied by x: a joint term of its own."""
+
+    term: Any
+    numbers: tuple[str, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the term, with another name."""
+        own: Kind = self.term.kind
+        return replace(own, name=f"{own.name}'")
+
+    def column(self, q: Array, qd: Array, qdd: Array, **signals: Array) -> Array:
+        """Return the central difference of the columns of slightly larger and slightly smaller numbers."""
+        ahead, behind = (
+            replace(self.term, **{x: (1.0 + way) * getattr(self.term, x) for x in self.numbers}).column(
+                q, qd, qdd, **signals
+            )
+            for way in (_STEP, -_STEP)
+        )
+        return np.asarray((ahead - behind) / (2.0 * _STEP))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the term has."""
+        if name in ("term", "numbers") or name.startswith("__"):  # a copy asks before there is one
             raise AttributeError(name)
         return getattr(self.term, name)
 
@@ -204,7 +235,7 @@ def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str,
         every = np.concatenate(warm)
         change = dict(zip(names, np.ptp(every, axis=0), strict=True))
         own = tuple(j for j in joints if change[j] >= WARMER)
-        law = Thermal(_digits(float(every.mean())), own or joints)
+        law = Thermal(significant(float(every.mean()), 3), own or joints)
         little = f"temperatures change by {max(change.values()):.2g} K, and it takes {WARMER:g}"
         yield Candidate(Thermal.kind.words, (law,), reason="" if own else little, **_MORE)
         if own:
@@ -215,7 +246,7 @@ def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str,
         return
 
     def at(share: float) -> Candidate | None:
-        law = WarmUp(_digits(share * lasting), joints)
+        law = WarmUp(significant(share * lasting, 3), joints)
         told = f"{words} in {law.time:g} s"
         found = Candidate(told, (law,), shape=share, reshaped=at, numbers=("time",), usual=TIMES[1], **_MORE)
         return found if _within(share, TIME) else None
@@ -225,7 +256,7 @@ def _warming(motions: Sequence[Motion], names: Sequence[str], joints: tuple[str,
 
 def _hysteresis(joints: tuple[str, ...]) -> Callable[[float], Candidate | None]:
     def at(way: float) -> Candidate | None:
-        law = Hysteresis(_digits(way), joints)
+        law = Hysteresis(significant(way, 3), joints)
         words = f"hysteresis over {law.way:g}"
         found = Candidate(words, (law,), shape=way, reshaped=at, numbers=("way",), usual=WAYS[2])
         return found if _within(way, WAY) else None
@@ -235,8 +266,10 @@ def _hysteresis(joints: tuple[str, ...]) -> Callable[[float], Candidate | None]:
 
 def _nonlinear(speeds: dict[str, float]) -> Callable[[float], Candidate | None]:
     def at(power: float) -> Candidate | None:
-        terms = tuple(NonlinearViscous(_digits(power), (joint,), _digits(v)) for joint, v in speeds.items())
-        words = f"nonlinear viscous, power {_digits(power):g}"
+        terms = tuple(
+            NonlinearViscous(significant(power, 3), (joint,), significant(v, 3)) for joint, v in speeds.items()
+        )
+        words = f"nonlinear viscous, power {significant(power, 3):g}"
         found = Candidate(words, terms, shape=power, reshaped=at, numbers=("power",), usual=POWERS[1])
         return found if _within(power, POWER) else None
 
@@ -252,11 +285,11 @@ def _stribeck(model: Model, speeds: dict[str, float]) -> Callable[[float], Candi
     def at(share: float) -> Candidate | None:
         terms = []
         for joint, fastest in speeds.items():
-            speed = _digits(share * fastest)
-            width = widths.get(joint, _digits(speed / NARROW))
+            speed = significant(share * fastest, 3)
+            width = widths.get(joint, significant(speed / NARROW, 3))
             if speed >= NARROWER * width:
                 terms.append(Stribeck(speed, width, (joint,)))
-        words = f"Stribeck below {_digits(100 * share):g} % of the speed"
+        words = f"Stribeck below {significant(100 * share, 3):g} % of the speed"
         found = Candidate(words, tuple(terms), shape=share, reshaped=at, numbers=both, usual=SPEEDS[2])
         return found if terms and _within(share, SPEED) else None
 
@@ -265,7 +298,3 @@ def _stribeck(model: Model, speeds: dict[str, float]) -> Callable[[float], Candi
 
 def _within(x: float, bounds: tuple[float, float]) -> bool:
     return bounds[0] <= x <= bounds[1]
-
-
-def _digits(x: float) -> float:
-    return float(f"{x:.3g}")

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, or_one
 from ident.logs.motion import Motion, split
 from ident.regression.regression import Regression, repeats_joined
 
@@ -59,7 +59,7 @@ def clustered(points: Array, number: int) -> NDArray[np.intp]:
     Vassilvitskii, "k-means++", SODA 2007).
     """
     spread = points.std(axis=0)
-    x = (points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    x = (points - points.mean(axis=0)) / or_one(spread)
     rng = np.random.default_rng(0)
     best, least = np.zeros(len(x), dtype=np.intp), np.inf
     for _ in range(_STARTS):

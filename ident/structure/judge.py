@@ -1,7 +1,8 @@
 """Left-out errors of any set of candidates, from factors that hold the columns of all.
 
 The fit is ridge regression towards the prior's bodies in their own metric, at the weight that the noise asks for, with
-friction that must not be negative held at zero: what the constrained fit does, but for bodies that cannot exist.
+friction that must not be negative held at zero: what the constrained fit does, but for bodies that cannot exist. What a
+candidate takes from these errors is compared, and why that is too little.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, or_one
 from ident.estimate.covariance import effective_samples
+from ident.estimate.estimate import TriedTerm
 from ident.estimate.estimators import NEUTRAL_TOLERANCE, TOLERANCE
 from ident.estimate.least_squares import UNTOLD, joint_noise
 from ident.estimate.prior import ConstantPullback, Prior
@@ -24,7 +26,7 @@ from ident.model.term import BENDS, bends, names
 from ident.regression import compress
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Known, packed_columns
-from ident.regression.regression import Regression, merged, r_factor
+from ident.regression.regression import Regression, merged, restricted
 from ident.structure.candidates import Candidate, Renamed
 from ident.structure.folds import folds
 
@@ -35,32 +37,10 @@ _RIDGE = 1e-9
 
 #: A joint term alone is no larger than so many times the torque of its joint: no balancer leaves less of gravity.
 CANCELS = 30.0
+#: Why what passed at first is not taken in the end.
+GROWS = "the error grows"
 
 Indices = NDArray[np.intp]
-
-
-def with_columns(base: BaseParameters, model: Model, wide: Model) -> BaseParameters:
-    """Return the base parameters of a model with more terms at its end, each of which is one by itself."""
-    more = len(wide.names) - len(model.names)
-    b, p = base.K.shape
-    K = np.zeros((b + more, p + more))
-    K[:b, :p], K[b:, p:] = base.K, np.eye(more)
-    extra = tuple(range(p, p + more))
-    return BaseParameters((*base.names, *wide.names[p:]), (*base.kept, *extra), K, wide.names)
-
-
-def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
-    """Return the factors of some base parameters alone, by their places."""
-    base = regression.base
-    place = {k: i for i, k in enumerate(kept)}
-    own = [[c for c, k in enumerate(columns) if k in place] for columns in regression.parameters]
-    names, kept_ = tuple(base.names[k] for k in kept), tuple(base.kept[k] for k in kept)
-    return replace(
-        regression,
-        base=BaseParameters(names, kept_, base.K[list(kept)], base.standard),
-        parameters=tuple(tuple(place[k] for k in columns if k in place) for columns in regression.parameters),
-        segments=regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]])),
-    )
 
 
 def joined(regression: Regression) -> Regression:
@@ -191,8 +171,7 @@ class Judge:
         gram = self.gram(folds)
         left = np.append(np.arange(self.evidence.own), np.asarray(more, dtype=np.intp))
         while True:
-            size = np.sqrt(np.diag(gram)[left])
-            size = np.where(size > 0, size, 1.0)
+            size = or_one(np.sqrt(np.diag(gram)[left]))
             scaled = gram[np.ix_(left, left)] / np.outer(size, size) + _RIDGE * np.eye(len(left))
             factor, x, _ = dposv(scaled, gram[left, -1] / size)
             negative = self.nonnegative[left] & (x < 0)
@@ -260,7 +239,7 @@ class Logs:
         """Return the logs with the columns of all candidates; the model's own are made once."""
         every = renamed(pool)
         wide = replace(self.model, terms=(*self.model.terms, *every))
-        regression = compress(wide, self.short, base=with_columns(self.base, self.model, wide), known=self._known)
+        regression = compress(wide, self.short, base=self.base.widened(wide.names), known=self._known)
         return Evidence(wide, len(self.model.names), self.prior, regression, self.fold)
 
     def places(self, pool: Sequence[Candidate]) -> list[list[int]]:
@@ -273,3 +252,41 @@ class Logs:
 def renamed(pool: Sequence[Candidate]) -> tuple[Renamed, ...]:
     """Return the terms of all candidates, each candidate's under names of their own."""
     return tuple(Renamed(term, k) for k, candidate in enumerate(pool) for term in candidate.terms)
+
+
+def declined(tried: dict[str, TriedTerm], why: str) -> dict[str, TriedTerm]:
+    """Return what was tried with a reason for each, `why` where it has no other."""
+    return {kind: replace(one, reason=one.reason or why) for kind, one in tried.items()}
+
+
+def size(errors: Array) -> float:
+    """Return one number for errors (2, s) in both weighings, whatever their units: the sum of logarithms."""
+    return float(np.log(np.maximum(errors.sum(axis=1), 1e-300)).sum())
+
+
+def compared(candidate: Candidate, before: Array, after: Array) -> TriedTerm:
+    """Return what a candidate takes from the errors (2, s), and why that is too little.
+
+    One weighing that asks for it is enough, where the other one's gain is not below zero by more than its error.
+    """
+    each = [_step(candidate, *both) for both in zip(before, after, strict=True)]
+    best = min(each, key=lambda one: (bool(one.reason), -one.gain))
+    if not best.reason and any(one.gain < -one.error for one in each):
+        return replace(next(one for one in each if one.reason), reason=GROWS)
+    return best
+
+
+def _step(candidate: Candidate, before: Array, after: Array) -> TriedTerm:
+    gains = before - after
+    error = float(np.sqrt(len(gains)) * gains.std(ddof=1))
+    total, whole = float(gains.sum()), float(before.sum())
+    share = 1.0 - float(np.sqrt(after.sum() / whole))
+    relative = share * error / total if total else 0.0  # as many errors as of the squares
+    found = TriedTerm(candidate.words, candidate.kind.name, share, relative)
+    if total <= 0.0:
+        return replace(found, reason=GROWS)
+    if total < candidate.errors * error:
+        return replace(found, reason=f"less than {candidate.errors:g} standard errors")
+    if share < candidate.share:
+        return replace(found, reason=f"less than {100 * candidate.share:g} %")
+    return found

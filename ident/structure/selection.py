@@ -27,14 +27,12 @@ from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model import Model
 from ident.model.term import Term, along, chosen, shape
+from ident.model.terms import lines
 from ident.regression import BaseParameters, compress
 from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple, with_given
 from ident.structure.folds import shortened
-from ident.structure.gains import compared, declined, size
-from ident.structure.judge import Judge, Logs, renamed, told_by_the_rest, with_columns
-from ident.structure.lines import lines
-from ident.structure.refine import at_joints, finest
-from ident.structure.shapes import as_usual, beyond, fitted_shapes, together
+from ident.structure.judge import Judge, Logs, compared, declined, renamed, size, told_by_the_rest
+from ident.structure.shapes import as_usual, at_joints, beyond, finest, fitted_shapes, together
 from ident.structure.waves import apart, shifted, waves
 from ident.tell import Tell, logged
 
@@ -309,7 +307,7 @@ class Search:
         terms = tuple(term for own in each for term in own)
         whole = replace(model, terms=(*model.terms, *terms))
         groups = [group for own, one in zip(each, self._pool, strict=True) for group in together(own, one)]
-        shapes, pulls = fitted_shapes(whole, with_columns(self._logs.base, model, whole), self._logs.short, groups)
+        shapes, pulls = fitted_shapes(whole, self._logs.base.widened(whole.names), self._logs.short, groups)
         terms = beyond(terms, shapes)
         found = replace(found, lines=lines(terms), shapes=shapes)
         return Selection(replace(model, terms=(*model.terms, *terms)), found, terms, pulls)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, significant
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model import Model, RippleCosine, RippleSine, torque
@@ -94,7 +94,7 @@ def strongest(q: Array, residual: Array, step: float, least: float | None = None
         best = int(np.argmax(gain))
         if gain[best] <= 0.0:
             break
-        found.append(_digits(n[best]))
+        found.append(significant(n[best], 6))
         phase = found[-1] * np.arange(cells) * (2.0 * np.pi / (_STEPS * most))
         basis = np.column_stack([basis, np.sin(phase), np.cos(phase)])
     return tuple(dict.fromkeys(found))
@@ -107,10 +107,6 @@ def _gains(single: NDArray[np.complex128], double: NDArray[np.complex128], count
     area = cc * ss - cs * cs
     gain = (ss * c * c + cc * s * s - 2.0 * cs * c * s) / np.maximum(area, 1e-300)
     return np.where(area > 0.05 * count * count / 4.0, gain, 0.0)
-
-
-def _digits(n: float) -> float:
-    return float(f"{n:.6g}")
 
 
 def rippled(by_joint: Sequence[tuple[str, float]]) -> tuple[Term, ...]:
@@ -138,5 +134,5 @@ def shifted(terms: Sequence[Any], sizes: Array, slopes: Array) -> list[tuple[str
         power = float(sizes[k : k + 2] @ sizes[k : k + 2])
         step = float(sizes[k : k + 2] @ slopes[k : k + 2]) / power if power > 0.0 else 0.0
         n = terms[k].per_turn
-        found.append((terms[k].joints[0], _digits(n + n * float(np.clip(step, -FARTHEST, FARTHEST)))))
+        found.append((terms[k].joints[0], significant(n + n * float(np.clip(step, -FARTHEST, FARTHEST)), 6)))
     return found

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, significant
 from ident.estimate.estimate import TriedTerm
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
@@ -24,11 +24,9 @@ from ident.model.term import Term
 from ident.regression import base_parameters, compress
 from ident.structure.candidates import NARROWER, POWER, SPEED, WAY, Candidate, candidates
 from ident.structure.folds import shortened
-from ident.structure.gains import compared, size
-from ident.structure.judge import Judge, Logs, told_by_the_rest, with_columns
-from ident.structure.refine import Group, at_joints, refined
+from ident.structure.judge import Judge, Logs, compared, size, told_by_the_rest
 from ident.structure.selection import FEWEST
-from ident.structure.shapes import BEFORE
+from ident.structure.shapes import BEFORE, Places, at_joints, refined
 
 #: Widths that are tried first, relative to each joint's speed (99th percentile), and what they are kept within.
 WIDTHS, WIDTH = tuple(0.002 * 2.0**k for k in range(9)), (0.001, 2.0)
@@ -46,7 +44,7 @@ def smoothed(model: Model, widths: Array) -> Model:
     """Return the model with a tanh of these widths (n,), to three digits, in place of the sign of the speed, if any."""
     if SIGN not in model.terms:
         return model
-    digits = [_digits(width) for width in widths]
+    digits = [significant(width, 3) for width in widths]
     names = model.robot.joint_names
     laws = [SmoothCoulomb(w, (joint,)) for w, joint in zip(digits, names, strict=True)]
     if len(set(digits)) == 1:
@@ -75,13 +73,13 @@ def wide(
     if SIGN not in model.terms or len(levels) < FEWEST:
         return before, none, ()
     whole = replace(model, terms=(*model.terms, *beside))
-    regression = compress(whole, short, base=with_columns(base_parameters(model), model, whole))
+    regression = compress(whole, short, base=base_parameters(model).widened(whole.names))
     found = told_by_the_rest(whole, prior, regression, levels)
     if found is None:
         return before, none, ()
     own = replace(model, terms=tuple(t for t in model.terms if t != SIGN))
     core = replace(own, terms=(*own.terms, *(t for t in beside if not _shaped(t))))
-    logs = Logs(core, tuple(short), prior, with_columns(base_parameters(own), own, core), found.evidence.fold)
+    logs = Logs(core, tuple(short), prior, base_parameters(own).widened(core.names), found.evidence.fold)
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
     widths = _on_the_grid(logs, whole, np.maximum(fastest, 1e-6))
     terms = _refined(logs, widths, np.maximum(fastest, 1e-6))
@@ -155,7 +153,7 @@ def _refined(logs: Logs, terms: Sequence[Any], fastest: Array) -> list[Any]:
     return refined(logs, terms, groups, np.where(own, ALIKE, BEFORE), away, moved)
 
 
-def _groups(terms: Sequence[Any]) -> list[Group]:
+def _groups(terms: Sequence[Any]) -> list[Places]:
     """Return which numbers of the terms move together: a joint's widths; speeds, ways and powers of all joints."""
     found: dict[object, list[tuple[int, str]]] = {}
     for k, term in enumerate(terms):
@@ -169,7 +167,7 @@ def _groups(terms: Sequence[Any]) -> list[Group]:
     return [tuple(group) for group in found.values()]
 
 
-def _moved(terms: Sequence[Any], groups: Sequence[Group], moves: Array, speeds: Sequence[float]) -> list[Any]:
+def _moved(terms: Sequence[Any], groups: Sequence[Places], moves: Array, speeds: Sequence[float]) -> list[Any]:
     """Return terms with shapes times exp(moves (g,)), within what these are kept in."""
     found = list(terms)
     for group, x in zip(groups, moves, strict=True):
@@ -220,9 +218,5 @@ def by_joint(model: Model, widths: Array | None) -> list[Any]:
 def _rounded(term: Any) -> Term:
     """Return a term with shapes of three digits."""
     names = [SHAPES[type(term)][0], *(["width"] if isinstance(term, Stribeck) else [])]
-    found: Term = replace(term, **{name: _digits(getattr(term, name)) for name in names})
+    found: Term = replace(term, **{name: significant(getattr(term, name), 3) for name in names})
     return found
-
-
-def _digits(x: float) -> float:
-    return float(f"{x:.3g}")

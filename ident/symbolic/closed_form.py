@@ -34,6 +34,63 @@ class Terms:
     D: Objects
     christoffel: Objects
     g: Objects
+    _modes: dict[tuple[bool, tuple[int, ...]], Any] = field(default_factory=dict)
+
+    @cached_property
+    def symbols(self) -> tuple[Any, ...]:
+        """Joint positions, then the others of the ring."""
+        import sympy
+
+        return tuple(sympy.symbols((*joint_names("q", len(self.groups)), *self.ring.others)))
+
+    def written(self, x: Fourier | float) -> list[Any]:
+        """Return the terms of a sum: products of modes of joint angles, one sine or cosine per set of parallel axes."""
+        import sympy
+
+        if not isinstance(x, Fourier):
+            return [exact(float(x))] if x else []
+        n = len(self.groups)
+        found: dict[tuple[tuple[int, ...], tuple[tuple[bool, tuple[int, ...]], ...]], float] = {}
+        for key, c in x.terms.items():
+            exponents = self.ring.exponents(key)
+            turning = (*self.ring.revolute, *[False] * (len(exponents) - n))
+            powers = [0 if turns else e for turns, e in zip(turning, exponents, strict=True)]
+            waves: list[tuple[tuple[int, ...], int]] = []
+            for group in sorted(set(self.groups)):
+                k = tuple(
+                    e if turns and g == group else 0
+                    for e, turns, g in zip(exponents, self.ring.revolute, self.groups, strict=False)
+                )
+                if any(k):
+                    sign = 1 if next(e for e in k if e) > 0 else -1
+                    waves.append((tuple(sign * e for e in k), sign))
+            for sines in itertools.product((False, True), repeat=len(waves)):  # e^ix = cos x + i sin x
+                factor = c
+                for is_sine, (_, sign) in zip(sines, waves, strict=True):
+                    factor *= 1j * sign if is_sine else 1.0
+                if factor.real:  # the imaginary parts of all terms cancel
+                    modes = tuple((is_sine, k) for is_sine, (k, _) in zip(sines, waves, strict=True))
+                    place = (tuple(powers), modes)
+                    found[place] = found.get(place, 0.0) + factor.real
+        largest = max(map(abs, found.values()), default=0.0)
+        return [
+            sympy.Mul(
+                exact(c),
+                *(s**e for s, e in zip(self.symbols, powers, strict=True) if e),
+                *(self._mode(*mode) for mode in modes),
+            )
+            for (powers, modes), c in found.items()
+            if abs(c) > _NOTHING * largest
+        ]
+
+    def _mode(self, is_sine: bool, k: tuple[int, ...]) -> Any:
+        import sympy
+
+        known = self._modes.get((is_sine, k))
+        if known is None:
+            angle = sympy.Add(*(e * q for e, q in zip(k, self.symbols, strict=False)))
+            known = self._modes[is_sine, k] = sympy.sin(angle) if is_sine else sympy.cos(angle)
+        return known
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +140,9 @@ class ClosedForm:
         """Coriolis matrix (n, n) of the Christoffel symbols: C_ij = sum_k c_ijk(q) qd_k, dD/dt - 2 C is skew."""
         import sympy
 
-        write = Writer(self.terms.ring, self.terms.groups)
         found = [
             [
-                sympy.Add(*(term * self.qd[k] for k, x in enumerate(row) for term in write.terms(x)))
+                sympy.Add(*(term * self.qd[k] for k, x in enumerate(row) for term in self.terms.written(x)))
                 for row in self.terms.christoffel[i]
             ]
             for i in range(self.n)
@@ -105,7 +161,6 @@ class ClosedForm:
 
         n, ring = self.n, self.terms.ring
         linear = derive(self.arm, ring, ring.symbols()[-10 * n :].reshape(n, 10))
-        write = Writer(linear.ring, linear.groups)
         columns: list[list[list[Any]]] = [[[] for _ in range(10 * n)] for _ in range(n)]
         rates: list[tuple[Objects, tuple[int, ...], Any]] = [(linear.g, (), sympy.Integer(1))]
         rates += [(linear.D, (j,), self.qdd[j]) for j in range(n)]
@@ -114,7 +169,7 @@ class ClosedForm:
         for i in range(n):
             for array, index, motion in rates:
                 for p, part in _by_parameter(linear.ring, array[(i, *index)], 10 * n):
-                    columns[i][p] += [term * motion for term in write.terms(part)]
+                    columns[i][p] += [term * motion for term in linear.written(part)]
         return sympy.ImmutableMatrix([[sympy.Add(*terms) for terms in row] for row in columns])
 
     def base_regressor(self, base: BaseParameters) -> Any:
@@ -144,8 +199,7 @@ class ClosedForm:
     def _matrix(self, entries: Objects) -> Any:
         import sympy
 
-        write = Writer(self.terms.ring, self.terms.groups)
-        return sympy.ImmutableMatrix([[sympy.Add(*write.terms(x)) for x in row] for row in entries])
+        return sympy.ImmutableMatrix([[sympy.Add(*self.terms.written(x)) for x in row] for row in entries])
 
 
 def closed_form(robot: Robot, inertials: ArrayLike | None = None) -> ClosedForm:
@@ -213,68 +267,6 @@ def _parallel(arm: Mechanism) -> tuple[int, ...]:
         if above >= 0 and arm.revolute[i] and np.abs(np.abs(axis @ arm.axes[above]) - 1.0) < 1e-14:
             groups[i] = groups[above]
     return tuple(groups)
-
-
-class Writer:
-    """Writes sums as sympy terms: products of modes of joint angles, of one sine or cosine per set of parallel axes."""
-
-    def __init__(self, ring: Ring, groups: tuple[int, ...]) -> None:
-        import sympy
-
-        self.ring, self.groups = ring, groups
-        self.q = sympy.symbols(joint_names("q", len(groups)))
-        self.others = sympy.symbols(ring.others)
-        self._modes: dict[tuple[bool, tuple[int, ...]], Any] = {}
-
-    def terms(self, x: Fourier | float) -> list[Any]:
-        """Return the terms of a sum."""
-        import sympy
-
-        if not isinstance(x, Fourier):
-            return [exact(float(x))] if x else []
-        n = len(self.groups)
-        found: dict[tuple[tuple[int, ...], tuple[tuple[bool, tuple[int, ...]], ...]], float] = {}
-        for key, c in x.terms.items():
-            exponents = self.ring.exponents(key)
-            powers = [0 if turns else e for turns, e in zip(self.ring.revolute, exponents, strict=False)] + exponents[
-                n:
-            ]
-            waves: list[tuple[tuple[int, ...], int]] = []
-            for group in sorted(set(self.groups)):
-                k = tuple(
-                    e if turns and g == group else 0
-                    for e, turns, g in zip(exponents, self.ring.revolute, self.groups, strict=False)
-                )
-                if any(k):
-                    sign = 1 if next(e for e in k if e) > 0 else -1
-                    waves.append((tuple(sign * e for e in k), sign))
-            for sines in itertools.product((False, True), repeat=len(waves)):  # e^ix = cos x + i sin x
-                factor = c
-                for is_sine, (_, sign) in zip(sines, waves, strict=True):
-                    factor *= 1j * sign if is_sine else 1.0
-                if factor.real:  # the imaginary parts of all terms cancel
-                    modes = tuple((is_sine, k) for is_sine, (k, _) in zip(sines, waves, strict=True))
-                    place = (tuple(powers), modes)
-                    found[place] = found.get(place, 0.0) + factor.real
-        largest = max(map(abs, found.values()), default=0.0)
-        return [
-            sympy.Mul(
-                exact(c),
-                *(s**e for s, e in zip([*self.q, *self.others], powers, strict=True) if e),
-                *(self._mode(*mode) for mode in modes),
-            )
-            for (powers, modes), c in found.items()
-            if abs(c) > _NOTHING * largest
-        ]
-
-    def _mode(self, is_sine: bool, k: tuple[int, ...]) -> Any:
-        import sympy
-
-        known = self._modes.get((is_sine, k))
-        if known is None:
-            angle = sympy.Add(*(e * q for e, q in zip(k, self.q, strict=True)))
-            known = self._modes[is_sine, k] = sympy.sin(angle) if is_sine else sympy.cos(angle)
-        return known
 
 
 def exact(c: float) -> Any:

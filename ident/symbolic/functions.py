@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,19 +53,13 @@ def functions(robot: Robot, inertials: ArrayLike | None = None) -> tuple[Program
 
         return traced(name, {**inputs, **open_}, output, bound, meaning)
 
-    def regressor(**motion: Objects) -> Objects:
-        Y: Objects = newton_euler.regressor(arm, *motion.values())
-        return Y
-
-    motion = q | qd | qdd
+    motion, Y = q | qd | qdd, partial(newton_euler.regressor, arm)
     torque, standing = "joint torques [N m; N] of the motion q, qd, qdd", "the torques that hold the arm still"
     christoffel = "that of the Christoffel symbols, with dD/dt - 2 C skew"
     return (
         of_bodies("inverse_dynamics", motion, "tau", newton_euler.inverse_dynamics, torque),
-        traced("regressor", motion, "Y", regressor, "tau = Y theta, theta the standard parameters"),
-        traced(
-            "base_regressor", motion, "Y", lambda **x: regressor(**x)[:, kept], "tau = Y phi, phi the base parameters"
-        ),
+        traced("regressor", motion, "Y", Y, "tau = Y theta, theta the standard parameters"),
+        traced("base_regressor", motion, "Y", lambda **x: Y(**x)[:, kept], "tau = Y phi, phi the base parameters"),
         of_bodies("mass_matrix", q, "D", newton_euler.mass_matrix, "tau = D qdd + C qd + g"),
         of_bodies("coriolis_matrix", q | qd, "C", newton_euler.coriolis_matrix, christoffel),
         of_bodies("gravity", q, "g", newton_euler.gravity, standing),
@@ -79,6 +74,12 @@ def code_parameters(robot: Robot) -> BaseParameters:
 
 #: The input that is one over the width of the tanh in Coulomb friction [s/rad; s/m].
 PER_WIDTH = "per_width"
+
+
+def arrays_of(program: Program) -> dict[str, list[tuple[int, str]]]:
+    """Return the arrays that a function of code takes, each with place and name of the entries that are used."""
+    taken = {array: labels for array, labels in program.inputs.items() if array != PER_WIDTH}
+    return {a: [(k, x) for k, x in enumerate(labels) if x in program.used] for a, labels in taken.items()}
 
 
 def signals_of(model: Model) -> dict[str, tuple[str, ...]]:
@@ -143,14 +144,9 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
 
     q, qd, qdd = ({letter: joint_names(letter, robot.n)} for letter in ("q", "qd", "qdd"))
     width = signals_of(model) | {PER_WIDTH: (PER_WIDTH,)}
+    meaning = "M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]"
     return (
-        traced(
-            "inverse_dynamics",
-            q | qd | qdd,
-            "tau",
-            inverse_dynamics,
-            "M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]",
-        ),
+        traced("inverse_dynamics", q | qd | qdd, "tau", inverse_dynamics, meaning),
         traced("gravity", q, "g", gravity, "torque that holds the arm still at q [N m; N]"),
         traced("mass_matrix", q, "M", mass_matrix, "M(q), drive inertia included [kg m^2; kg m; kg]"),
         traced("friction", qd | width, "f", friction, "viscous and Coulomb friction at qd [N m; N]"),
@@ -159,13 +155,7 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
 
 
 def _columns(
-    model: Model,
-    q: Objects,
-    qd: Objects,
-    qdd: Objects,
-    per_width: Scalar,
-    friction: bool | None = None,
-    **signals: Objects,
+    model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar, friction: bool | None, **signals: Objects
 ) -> Iterator[tuple[int, int, Scalar]]:
     """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
     k = model.n_rigid

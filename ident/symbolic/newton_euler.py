@@ -137,16 +137,15 @@ def identifier(text: str, default: str) -> str:
     return safe if safe and not safe[0].isdigit() else f"{default}_{safe}".rstrip("_")
 
 
-def link_identifiers(robot: Robot) -> tuple[str, ...]:
-    """Return one identifier per link; those that would be alike get the link's number behind."""
+def parameter_names(robot: Robot) -> tuple[str, ...]:
+    """Return `link2_hx` for `link2.hx` and so on, (10 n) in the order of the standard parameters.
+
+    Links that would be called alike get their number behind.
+    """
     safe = [identifier(link, "link") for link in robot.links]
     numbered = [f"{name}_{i + 1}" if safe.count(name) > 1 else name for i, name in enumerate(safe)]
-    return tuple(numbered) if len(set(numbered)) == len(numbered) else tuple(f"link{i + 1}" for i in range(robot.n))
-
-
-def parameter_names(robot: Robot) -> tuple[str, ...]:
-    """Return `link2_hx` for `link2.hx` and so on, (10 n) in the order of the standard parameters."""
-    return tuple(f"{link}_{part}" for link in link_identifiers(robot) for part in INERTIAL)
+    links = numbered if len(set(numbered)) == len(numbered) else [f"link{i + 1}" for i in range(robot.n)]
+    return tuple(f"{link}_{part}" for link in links for part in INERTIAL)
 
 
 def joint_names(letter: str, n: int) -> tuple[str, ...]:

@@ -29,11 +29,11 @@ from ident.logs.motion import Motion
 from ident.model import Spring
 from ident.model.model import Model
 from ident.model.term import Term
+from ident.model.terms import lines
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose
-from ident.structure.lines import lines
 from ident.tables import below
 
 #: Numbers of one fault that are told.

@@ -16,8 +16,8 @@ from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model import Balancer, Coulomb, DriveInertia, Model, Offset, Spring, Thermal, Viscous, WarmUp
 from ident.model.term import Term, names
+from ident.model.terms import lines
 from ident.structure.candidates import candidates
-from ident.structure.lines import lines
 from ident.tables import below
 
 #: Shares of a joint's torque that no model of friction has all of, and that other parts may have.

@@ -98,7 +98,7 @@ class Weigher:
         key = reading.robot.fingerprint(), repr(reading.terms)
         if key not in self._columns:
             model = replace(self._model, robot=reading.robot, terms=(*self._model.terms, *reading.terms))
-            self._columns[key] = packed_columns(model, _every(model))
+            self._columns[key] = packed_columns(model, BaseParameters.each(model.names))
         return self._columns[key]
 
     def weighed(self, reading: Reading, *, left_out: bool = True, bodies: bool = False) -> Weighed:
@@ -346,12 +346,6 @@ def _filtered(x: Array, t: Array, constant: float) -> Array:
 
     share = 1.0 / (1.0 + constant / max(float(np.median(np.diff(t))), 1e-9))
     return np.asarray(lfilter([share], [1.0, share - 1.0], x, axis=0, zi=(1.0 - share) * x[:1])[0])
-
-
-def _every(model: Model) -> BaseParameters:
-    """Return all standard parameters as if each were a base parameter: which ones are changes with the geometry."""
-    names = model.names
-    return BaseParameters(names, tuple(range(len(names))), np.eye(len(names)), names)
 
 
 def _size(G: Array) -> Array:

@@ -37,6 +37,7 @@ CONVENTIONS = (
     "Not in this file: joint limits, torque limits, collision, flexibility, delay, motor gains.",
 )
 
+_COUNTED = ("multiplications", "additions", "sines and cosines")
 _TAKEN = {
     "temperature": "temperature: of each joint [degC], an argument of friction and regressor.",
     "time": "time: one number [s], since the controller's start as since a recording's; an argument of both, too.",
@@ -108,7 +109,7 @@ def controller(item: Identified, target: str) -> Controller:
         f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
         *notes,
         "Multiplications, additions and sines, cosines, tanh a call: "
-        + "; ".join(f"{p.name} {_operations(p)}" for p in functions)
+        + "; ".join(f"{p.name} {', '.join(str(p.operations[key]) for key in _COUNTED)}" for p in functions)
         + ".",
     )
     return Controller(
@@ -204,8 +205,3 @@ def _signals(model: Model) -> dict[str, Array]:
     """Return signals to test with, by name, of those that the model's terms need."""
     examples = {"temperature": 25.0 + 1.5 * np.arange(model.robot.n), "time": np.array([40.0])}
     return {name: examples[name] for name in signals_of(model)}
-
-
-def _operations(program: Program) -> str:
-    ops = program.operations
-    return f"{ops['multiplications']}, {ops['additions']}, {ops['sines and cosines']}"

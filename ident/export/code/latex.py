@@ -15,7 +15,7 @@ from ident.errors import InputError, ModelError
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-from ident.symbolic.closed_form import ClosedForm, Writer, closed_form
+from ident.symbolic.closed_form import ClosedForm, closed_form
 from ident.symbolic.functions import functions
 from ident.symbolic.newton_euler import identifier, parameter_names
 from ident.symbolic.program import Program, Style
@@ -69,22 +69,16 @@ def _robot(robot: Robot, inertials: ArrayLike | None) -> list[str]:
     except ModelError:  # too large
         pass
     symbols = _symbols(robot.n, parameter_names(robot))
-    return [
-        "The sines $s_i$, cosines $c_i$ and intermediate results $v_k$ of each section are its own.",
-        *(
-            line
-            for program in programs
-            if program.name in ("mass_matrix", "coriolis_matrix", "gravity")
-            for line in _assignments(program, symbols)
-        ),
-    ]
+    written = [program for program in programs if program.name in ("mass_matrix", "coriolis_matrix", "gravity")]
+    said = "The sines $s_i$, cosines $c_i$ and intermediate results $v_k$ of each section are its own."
+    return [said, *(line for program in written for line in _assignments(program, symbols))]
 
 
 def _readable(form: ClosedForm) -> bool:
     """Return whether D, C and g have few enough terms; counted only that far, for all of them may take a minute."""
-    write, left = Writer(form.terms.ring, form.terms.groups), _READABLE
+    left = _READABLE
     for x in (*form.terms.D.flat, *form.terms.g, *form.terms.christoffel.flat):
-        left -= len(write.terms(x))
+        left -= len(form.terms.written(x))
         if left < 0:
             return False
     return True
@@ -114,7 +108,6 @@ def _entries(form: ClosedForm) -> list[str]:
 
 
 def _entry(name: str, x: Any, symbols: Mapping[str, str]) -> str:
-    """Return one entry as an equation."""
     import sympy
 
     names = {s: symbols[s.name] for s in x.free_symbols if s.name in symbols}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ident.export.code.controller import body_line, controller
 from ident.export.identified import Identified, Written
-from ident.export.text import comment, filled, matlab, number, numbers
-from ident.symbolic.functions import PER_WIDTH
+from ident.export.text import comment, filled, number, numbers
+from ident.symbolic.functions import PER_WIDTH, arrays_of
 from ident.symbolic.program import Program, Style
 
 
@@ -32,11 +32,10 @@ def write_matlab_function(item: Identified) -> Written:
         made=made,
         name=name,
         about=comment((f"{name.upper()} Dynamics of {made.n} joints; save this file as {name}.m.", *made.about), "%"),
-        joints=[matlab(joint) for joint in made.robot.joint_names],
         phi=comment(told, "%"),
         links=comment((f"{body_line(link)} = {numbers(b)}" for link, b in rows), "%"),
         outputs=outputs,
-        arguments=_arguments,
+        arguments=lambda program: ", ".join(arrays_of(program)),
         functions=[_function(program, made.width) for program in outputs],
         vectors=[
             *((letter, numbers(x)) for letter, x in zip(("q", "qd", "qdd"), made.state, strict=True)),
@@ -44,25 +43,19 @@ def write_matlab_function(item: Identified) -> Written:
             *((p.output, numbers(made.expected[p.name].ravel())) for p in outputs[:3]),
         ],
     )
-    return Written(text, made.notes)
-
-
-def _arguments(program: Program) -> str:
-    return ", ".join(x for x in program.inputs if x != PER_WIDTH)
+    return text, made.notes
 
 
 def _function(program: Program, width: float) -> str:
     body, entries = program.lines(Style(number=number, power=lambda x, p: f"sign({x})*abs({x})^{p}"))
-    arrays = [array for array in program.inputs if array != PER_WIDTH]
+    arrays = arrays_of(program)
     rows, columns = (*program.entries.shape, 1)[:2]
-    lines = [f"function {program.output} = {program.name}({_arguments(program)})", f"% {program.meaning}"]
-    for array in arrays:
-        used = [(k, label) for k, label in enumerate(program.inputs[array], 1) if label in program.used]
-        lines += [f"{label} = {array}({k});" for k, label in used]
+    lines = [f"function {program.output} = {program.name}({', '.join(arrays)})", f"% {program.meaning}"]
+    lines += [f"{label} = {array}({k + 1});" for array, used in arrays.items() for k, label in used]
     if PER_WIDTH in program.used:
         lines.append(f"{PER_WIDTH} = 1/{width!r}; % one over the width of the tanh")
     lines += [f"{left} = {right};" for left, right in body]
-    lines.append(f"{program.output} = zeros({rows}, {columns}, 'like', {arrays[0]});")
+    lines.append(f"{program.output} = zeros({rows}, {columns}, 'like', {next(iter(arrays))});")
     for place, entry in program.not_zero(entries):
         lines.append(f"{program.output}({', '.join(str(k + 1) for k in place)}) = {entry};")
     return "\n".join([*lines, "end", ""])

@@ -7,6 +7,7 @@ Source of the method: `ident.symbolic.functions`; confirmed by running it in the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from numpy.typing import ArrayLike
@@ -14,51 +15,36 @@ from numpy.typing import ArrayLike
 from ident.errors import InputError
 from ident.export.code.controller import controller
 from ident.export.identified import Identified, Written
-from ident.export.text import comment, filled, number, numbers, plain
+from ident.export.text import comment, filled, number
 from ident.files import write_whole
 from ident.robot.robot import Robot
-from ident.symbolic.functions import PER_WIDTH, code_parameters, functions
+from ident.symbolic.functions import PER_WIDTH, arrays_of, code_parameters, functions
 from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program, Style
 
+#: Of numpy; of JAX, where copysign has no slope; of CasADi.
 _STYLE = Style(number=number)
-
-
-def write_python_module(item: Identified) -> Written:
-    """Return a numpy module with parameters, functions and self test; raises ModelError without robot."""
-    return _module(item, "a Python module", _function)
-
-
-def write_jax(item: Identified) -> Written:
-    """Return a module for jax.numpy with parameters, functions and self test; raises ModelError without robot."""
-    return _module(item, "a JAX module", _traced)
-
-
-def write_casadi(item: Identified) -> Written:
-    """Return a module of `casadi.Function` with parameters and self test; raises ModelError without robot."""
-    return _module(item, "a CasADi module", _symbolic)
+_JAX = Style(number=number, power=lambda x, p: f"jnp.sign({x}) * jnp.abs({x}) ** {p}")
+_CASADI = Style(number=number, power=lambda x, p: f"sign({x}) * fabs({x}) ** {p}")
 
 
 def _module(item: Identified, target: str, function: Callable[[Program], str]) -> Written:
+    """Return a module with parameters, functions and self test; raises ModelError without robot."""
     made = controller(item, target)
     more = "".join(f", {name}" for name in made.signals)
     arguments = {"inverse_dynamics": "q, qd, qdd", "gravity": "q", "mass_matrix": "q", "friction": f"qd{more}"}
     text = filled(
         "code/identified.py.j2",
-        casadi=function is _symbolic,
-        jax=function is _traced,
+        casadi="CasADi" in target,
+        jax="JAX" in target,
         made=made,
         more=more,
         about=comment(made.about, "#"),
-        joints=[plain(x) for x in made.robot.joint_names],
-        phi=[(number(value), comment([told], "#")[0]) for value, told in zip(made.phi, made.phi_lines, strict=True)],
-        links=[(plain(link), numbers(b, ", ")) for link, b in zip(made.robot.links, made.inertials, strict=True)],
+        phi=list(zip(map(number, made.phi), comment(made.phi_lines, "#"), strict=True)),
         functions=[function(program) for program in made.functions],
-        names=[program.name for program in made.functions],
-        state=", ".join(f"[{numbers(x, ', ')}]" for x in made.state),
-        checks=[(f, arguments[f], numbers(x.ravel(), ", ")) for f, x in made.expected.items()],
+        arguments=arguments,
     )
-    return Written(text, made.notes)
+    return text, made.notes
 
 
 def write_python(path: str | Path, robot: Robot, inertials: ArrayLike | None = None) -> Path:
@@ -82,8 +68,7 @@ def write_python(path: str | Path, robot: Robot, inertials: ArrayLike | None = N
 def _function(program: Program, style: Style = _STYLE, np: str = "np") -> str:
     """Return a function of arrays; np: the name of their namespace, in which those of jnp are never changed."""
     body, entries = program.lines(style)
-    arrays = [array for array in program.inputs if array != PER_WIDTH]
-    shape = "".join(f", {k}" for k in program.entries.shape)
+    arrays, shape = arrays_of(program), "".join(f", {k}" for k in program.entries.shape)
     lines = [f'"""Return {program.output} (...{shape}): {program.meaning}."""']
     for array in arrays:
         size, flat = len(program.inputs[array]), array == "theta"
@@ -91,9 +76,7 @@ def _function(program: Program, style: Style = _STYLE, np: str = "np") -> str:
         lines.append(f"if {array}.shape[-1:] != ({size},):")
         what = f"{array} must hold {size} numbers" if flat else f"the last axis of {array} must be {size}"
         lines.append(f'    raise ValueError("{what}")')
-    for array in arrays:
-        used = [(k, label) for k, label in enumerate(program.inputs[array]) if label in program.used]
-        lines += [f"{label} = {array}[..., {k}]" for k, label in used]
+    lines += [f"{label} = {array}[..., {k}]" for array, used in arrays.items() for k, label in used]
     if PER_WIDTH in program.used:
         lines.append(f"{PER_WIDTH} = 1.0 / COULOMB_WIDTH")
     lines += [f"{left} = {right}" for left, right in body]
@@ -106,25 +89,12 @@ def _function(program: Program, style: Style = _STYLE, np: str = "np") -> str:
     return "\n    ".join([f"def {program.name}({', '.join(arrays)}):", *lines])
 
 
-_CASADI = Style(number=number, power=lambda x, p: f"sign({x}) * fabs({x}) ** {p}")
-
-
-_JAX = Style(number=number, power=lambda x, p: f"jnp.sign({x}) * jnp.abs({x}) ** {p}")  # copysign has no slope
-
-
-def _traced(program: Program) -> str:
-    """Return the function of JAX's arrays."""
-    return _function(program, _JAX, "jnp")
-
-
 def _symbolic(program: Program) -> str:
     """Return the function that makes one `casadi.Function`."""
     body, entries = program.lines(_CASADI)
-    arrays = [array for array in program.inputs if array != PER_WIDTH]
-    lines = [f'"""Return {program.output}: {program.meaning}."""']
-    for array in arrays:
+    arrays, lines = arrays_of(program), [f'"""Return {program.output}: {program.meaning}."""']
+    for array, used in arrays.items():
         lines.append(f'{array} = SX.sym("{array}", {len(program.inputs[array])})')
-        used = [(k, label) for k, label in enumerate(program.inputs[array]) if label in program.used]
         lines += [f"{label} = {array}[{k}]" for k, label in used]
     if PER_WIDTH in program.used:
         lines.append(f"{PER_WIDTH} = 1.0 / COULOMB_WIDTH")
@@ -136,3 +106,8 @@ def _symbolic(program: Program) -> str:
         f'return Function("{program.name}", [{", ".join(arrays)}], [{program.output}], [{names}], ["{program.output}"])'
     )
     return "\n    ".join([f"def _{program.name}():", *lines])
+
+
+write_module = partial(_module, target="a Python module", function=_function)
+write_jax = partial(_module, target="a JAX module", function=partial(_function, style=_JAX, np="jnp"))
+write_casadi = partial(_module, target="a CasADi module", function=_symbolic)

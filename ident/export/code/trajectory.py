@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
-from ident.excitation.bases import DEGREE, Basis, Fourier, FourierAndPolynomial, PeriodicSpline, pieces_of_b_spline
+from ident.excitation.bases import DEGREE, Fourier, FourierAndPolynomial, PeriodicSpline, pieces_of_b_spline
 from ident.excitation.storage import origin, require_joints
 from ident.excitation.trajectory import Trajectory
 from ident.export.text import filled
@@ -26,6 +26,10 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
     when the place cannot be written to.
     """
     require_joints(trajectory.joints, robot)
+    basis = trajectory.basis
+    if not isinstance(basis, Fourier | PeriodicSpline):
+        raise ExcitationError(f"there is no C code for the basis {type(basis).__name__}")
+    spline = basis if isinstance(basis, PeriodicSpline) else None
     path = Path(path)
     name = identifier(path.stem, "trajectory")
     n, size = trajectory.coefficients.shape
@@ -42,23 +46,12 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
         coefficients=trajectory.coefficients,
         table=_table,
         degree=DEGREE,
-        **_basis(trajectory.basis),
+        fourier=None if spline else basis,
+        polynomial=basis if isinstance(basis, FourierAndPolynomial) else None,
+        spline=spline,
+        pieces=pieces_of_b_spline(spline.degree) if spline else None,
     )
     return write_whole(path, text)
-
-
-def _basis(basis: Basis) -> dict[str, object]:
-    """Return what the template knows of a basis."""
-    none = dict.fromkeys(("fourier", "polynomial", "spline"))
-    match basis:
-        case FourierAndPolynomial():
-            return none | {"fourier": Fourier(basis.base, basis.harmonics), "polynomial": basis}
-        case Fourier():
-            return none | {"fourier": basis}
-        case PeriodicSpline():
-            return none | {"spline": basis, "pieces": pieces_of_b_spline(basis.degree)}
-        case other:
-            raise ExcitationError(f"there is no C code for the basis {type(other).__name__}")
 
 
 def _table(rows: Array) -> str:

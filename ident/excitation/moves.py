@@ -244,11 +244,9 @@ def _sweep(
     T = max(PEAKS[0] * speed / limits[1], np.sqrt(PEAKS[1] * speed / limits[2]))  # of a start, which covers v T / 2
     straight = span - speed * T
     if straight < 2 * speed / rate:
-        raise ExcitationError(
-            f"joint '{joint.name}' has no room to move at a constant {speed:g}: starting and stopping take "
-            f"{speed * T:.3g} of its range of {span:.3g}",
-            fix="Lower the speed, or raise the acceleration or the sampling rate",
-        )
+        taken = f"starting and stopping take {speed * T:.3g} of its range of {span:.3g}"
+        fix = "Lower the speed, or raise the acceleration or the sampling rate"
+        raise ExcitationError(f"joint '{joint.name}' has no room to move at a constant {speed:g}: {taken}", fix=fix)
     way = (end - start) / span
     ramp = (speed * STEP(Polynomial([0, 1 / T]))).integ()
     name = f"in the sweep of joint '{joint.name}' at {speed:g} {'rad' if joint.kind == 'revolute' else 'm'}/s"

@@ -258,8 +258,6 @@ def _small_enough(basis: Basis) -> None:
     """Raise ExcitationError when the search's tables would not fit into memory."""
     size = 4 * 8 * instants(basis) * basis.size / 1e9
     if size > _MOST_TABLES:
-        raise ExcitationError(
-            f"a search among motions of {basis.size} coefficients per joint keeps {size:.3g} GB of tables, which grow "
-            f"with the square of that number; {_MOST_TABLES:g} GB is the most",
-            fix="Use fewer harmonics or intervals",
-        )
+        tables = f"{size:.3g} GB of tables, which grow with the square of that number; {_MOST_TABLES:g} GB is the most"
+        problem = f"a search among motions of {basis.size} coefficients per joint keeps {tables}"
+        raise ExcitationError(problem, fix="Use fewer harmonics or intervals")

@@ -170,13 +170,8 @@ def write_ros2(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: A
 
 
 def _list(values: list[float]) -> str:
-    return f"[{', '.join(_number(x) for x in values)}]"
-
-
-def _number(x: float) -> str:
-    """Return every digit of x, with the point without which YAML 1.1 takes 1e-05 for a word."""
-    text = repr(x)
-    return text if "." in text else text.replace("e", ".0e")
+    """Return numbers with every digit, and with the point without which YAML 1.1 takes 1e-05 for a word."""
+    return f"[{', '.join(x if '.' in x else x.replace('e', '.0e') for x in map(repr, values))}]"
 
 
 def _checked(robot: Robot, t: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[tuple[Array, ...], str]:

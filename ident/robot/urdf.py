@@ -165,12 +165,8 @@ def parse_document(data: bytes, *, file: str | None = None) -> Urdf:
     if root.tag != "robot":
         raise RobotError(f"the root element is <{root.tag}>, wanted <robot>", file=file, line=root.line)
     if macro := next((c for c in root.children if c.tag.startswith("xacro:")), None):
-        raise RobotError(
-            f"the file holds <{macro.tag}> and is a xacro template, not yet a URDF",
-            file=file,
-            line=macro.line,
-            fix="Expand it first: xacro FILE > robot.urdf",
-        )
+        problem = f"the file holds <{macro.tag}> and is a xacro template, not yet a URDF"
+        raise RobotError(problem, file=file, line=macro.line, fix="Expand it first: xacro FILE > robot.urdf")
     links: dict[str, UrdfLink] = {}
     for element in root.all("link"):
         name = At(file, "<link>").text(element, "name")

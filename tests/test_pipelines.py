@@ -219,13 +219,13 @@ def test_the_first_part_of_a_long_recording_has_as_many_segments_as_a_whole_one(
     (whole,) = first_parts(loaded, ["circle"], Processing())
     t = np.linspace(0.0, 240.0, len(whole.t))
     part = replace(whole, t=t, blocks=((0, len(t) // 2), (len(t) // 2, len(t))))
-    monkeypatch.setattr(steps, "iter_motions", lambda *_: iter([part, part]))
+    monkeypatch.setattr(steps, "iter_motions", lambda *_, **__: iter([part, part]))
     (cut,) = first_parts(loaded, ["circle"], Processing())
     assert len(cut.blocks) == 15
     assert cut.blocks[0][0] == 0
     assert cut.blocks[-1][1] == len(t)
     assert all(a[1] == b[0] for a, b in pairwise(cut.blocks))
-    monkeypatch.setattr(steps, "iter_motions", lambda *_: iter([whole]))
+    monkeypatch.setattr(steps, "iter_motions", lambda *_, **__: iter([whole]))
     assert next(first_parts(loaded, ["circle"], Processing())) is whole
 
 

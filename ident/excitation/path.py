@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
-from ident.excitation.bases import greatest_of_polynomials, to_bernstein
 from ident.excitation.limits import TorqueLimits
 from ident.excitation.moves import Moves
 from ident.excitation.trajectory import Trajectory
@@ -27,7 +23,7 @@ def require_torque(limits: TorqueLimits, moves: Moves) -> float:
     begin, greatest = 0.0, 0.0
     joints = limits.model.robot.joint_names
     for piece in moves.pieces:
-        motion = Trajectory(_Line(piece.duration, piece.s), np.stack([piece.start, piece.way], axis=1), joints)
+        motion = Trajectory(piece, np.stack([piece.start, piece.way], axis=1), joints)
         for found in limits.guarantees(motion):
             greatest = max(greatest, found.reached / found.limit)
             if not found.holds:
@@ -43,30 +39,6 @@ def holding_torque(limits: TorqueLimits, q: Array) -> Array:
     """Return the torque (N, n) [N m; N] that each joint may need at rest in q (N, n), with friction against it."""
     still = np.zeros_like(q)
     return np.asarray(np.abs(limits.torques((q, still, still))) + limits.coulomb)
-
-
-@dataclass(frozen=True, eq=False)
-class _Line:
-    """The functions 1 and s(t) on 0..duration."""
-
-    duration: float
-    s: Polynomial
-
-    periodic = False
-    size = 2
-
-    def values(self, t: Array, order: int) -> Array:
-        return np.stack([np.full(len(t), float(order == 0)), self._derivative(order)(t)], axis=1)
-
-    def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
-        powers = np.asarray(self._derivative(order).coef, dtype=np.float64)  # of t, and so of t / duration:
-        bernstein = (powers * self.duration ** np.arange(len(powers))) @ to_bernstein(len(powers) - 1)
-        ends = np.array([sign * greatest_of_polynomials(sign * bernstein[None, None])[0] for sign in (-1.0, 1.0)])
-        both = coefficients[:, :1] * (order == 0) + coefficients[:, 1:] * ends
-        return both.min(axis=1), both.max(axis=1)
-
-    def _derivative(self, order: int) -> Polynomial:
-        return self.s.deriv(order) if order else self.s
 
 
 def require_clear(scene: Scene, robot: Robot, t: Array, q: Array) -> None:

@@ -23,7 +23,7 @@ from ident.excitation.moves import (
     velocity_sweep,
     with_accelerations,
 )
-from ident.excitation.storage import write_csv, write_ros2
+from ident.excitation.trajectory import write_csv, write_ros2
 from ident.files import file_word, whole_folder
 from ident.geometry.distance import clearances
 from ident.geometry.scene import Scene

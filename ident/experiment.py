@@ -170,11 +170,6 @@ def _laws(model: Table, key: str, laws: list[Any]) -> list[Term]:
     return found
 
 
-def _mechanisms_only(model: Table) -> bool:
-    """Return whether a [model] names mechanisms of the robot and nothing else."""
-    return bool(model.data) and set(model.data) <= {term.kind.key for term in TERMS if term.kind.mechanism}
-
-
 def _number(description: str = "a number", **bounds: float) -> Reader:
     rules = {"gt": float.__gt__, "ge": float.__ge__, "lt": float.__lt__, "le": float.__le__}
     return typed(float, description, lambda x: all(rules[name](x, float(end)) for name, end in bounds.items()))
@@ -284,7 +279,7 @@ def read_experiment(path: str | Path) -> Experiment:
     if "processing" in top.data:
         both = _processing(common, settings), _processing(common, settings.inner("validate"))
     by_hand = None if automatic else both
-    folder = file.resolve().parent.name
+    folder, mechanisms = file.resolve().parent.name, {term.kind.key for term in TERMS if term.kind.mechanism}
     return Experiment(
         file=file.resolve(),
         name=folder if file.stem == "experiment" else file.stem,
@@ -294,7 +289,7 @@ def read_experiment(path: str | Path) -> Experiment:
         automatic=automatic,
         by_hand=both if automatic else None,
         terms=terms_of(model),
-        own_model="model" in top.data and not _mechanisms_only(model),
+        own_model="model" in top.data and not (model.data and set(model.data) <= mechanisms),
         coupled_drives=model.flag("coupled_drives", False) if "coupled_drives" in model.data else None,
         calibrate=_calibrate(top.inner("calibrate")) if "calibrate" in top.data else None,
         expected=top.inner("expected").each(typed(tuple[float, float], "two numbers, [value, tolerance]")),

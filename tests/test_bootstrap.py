@@ -11,7 +11,7 @@ import ident
 from ident.errors import EstimationError, ModelError
 from ident.estimate import Prior, estimated
 from ident.estimate.bounds import Bounds
-from ident.estimate.problem import Entropic
+from ident.estimate.problem import Entropic, Task
 from ident.model import torque
 from ident.regression import compress
 from ident.spatial.inertia import consistency
@@ -81,11 +81,11 @@ def test_a_draw_is_solved_from_another_one_as_from_the_start():
     change = np.random.default_rng(0).normal(size=len(regression.base.names)) * 0.01
     other = regression.shifted(change)
     for weight in (0.0, 1e-7, 1e-2):
-        problem = Entropic(model, regression, prior, Bounds(), sigma)
+        problem = Entropic(Task(model, regression, prior, Bounds(), sigma))
         problem.solved(weight)
         for _ in range(2):
             near = problem.again(other, weight)
-        cold = Entropic(model, regression, prior, Bounds(), sigma).again(other, weight)
+        cold = Entropic(Task(model, regression, prior, Bounds(), sigma)).again(other, weight)
         R = other.factor(sigma)
         K = regression.base.K
         squares = [np.sum((R @ np.append(K @ s.theta, -1.0)) ** 2) for s in (near, cold)]

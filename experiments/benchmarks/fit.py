@@ -20,7 +20,7 @@ from arm7 import RIGHT, bodies
 from scipy.sparse import block_diag, csc_matrix, vstack
 
 from ident.estimate import Bounds, Prior, estimated
-from ident.estimate.problem import Entropic
+from ident.estimate.problem import Entropic, Task
 from ident.logs import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import Regression, compress
@@ -124,7 +124,7 @@ def main(sizes: list[int]) -> None:
             return found
 
         def alone(weight: float, arm: Model = arm, prior: Prior = prior, known: Regression = known) -> np.ndarray:
-            return Entropic(arm, known, prior, Bounds(), sigma).solved(weight).theta  # noqa: B023
+            return Entropic(Task(arm, known, prior, Bounds(), sigma)).solved(weight).theta  # noqa: B023
 
         repeat = 5 if n < 20 else 2
         print(f"{n} links                          least   median   residual above the least")

@@ -10,8 +10,8 @@ from arm7 import arm, bodies, pinocchio, seconds, states
 
 from ident.dynamics import forward_dynamics, inverse_dynamics
 from ident.model import DriveInertia, Model, SmoothCoulomb, Viscous
+from ident.simulation import rollouts
 from ident.simulation.plant import plant
-from ident.simulation.rollouts import rollouts
 
 SAMPLES = 100_000
 ROLLOUTS, SECONDS, STEP = 1000, 1.0, 1e-3

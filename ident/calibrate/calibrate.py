@@ -128,7 +128,7 @@ def calibrated(
             break
         at, passes = there, passes + 1
         normal, weighing = normal_at(at, _corrected(at, given), towards)
-    return _finished(model, given, normal, free, passes, len(unknowns), stuck)
+    return _finished(given, normal, free, passes, len(unknowns), stuck)
 
 
 def _corrected(at: At, motions: Sequence[Motion]) -> tuple[Motion, ...]:
@@ -200,16 +200,9 @@ def _told(normal: Normal, first: int) -> NDArray[np.bool_]:
 
 
 def _finished(
-    model: Model,
-    motions: tuple[Motion, ...],
-    normal: Normal,
-    free: NDArray[np.bool_],
-    passes: int,
-    first: int,
-    stuck: NDArray[np.bool_],
+    given: Sequence[Motion], normal: Normal, free: NDArray[np.bool_], passes: int, first: int, stuck: NDArray[np.bool_]
 ) -> Calibration:
-    at = normal.at
-    kept = np.flatnonzero(free)
+    at, model, kept = normal.at, normal.at.model, np.flatnonzero(free)
     covariance, dof = covariance_of(normal, free)
     chosen = tuple(at.unknowns[k] for k in kept)
     values = at.values[kept]
@@ -219,7 +212,7 @@ def _finished(
     return Calibration(
         model,
         corrected_model(model, chosen, values),
-        tuple(corrected_motion(model.robot, motion, chosen, values) for motion in motions),
+        tuple(corrected_motion(model.robot, motion, chosen, values) for motion in given),
         chosen,
         values,
         covariance,

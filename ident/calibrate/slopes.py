@@ -134,11 +134,6 @@ class Slope:
         name = self.unknown.name.rpartition(".")[2]
         return Kind(name, f"a {self.unknown.kind}", "d tau / d unknown", (self.unknown.unit, self.unknown.unit))
 
-    @property
-    def shape(self) -> Mapping[str, float]:
-        """Nothing: no number beside its parameter."""
-        return {}
-
     def along(self, robot: Robot) -> tuple[tuple[str, ...], Array]:
         """Return its owner and the joints whose torque it changes."""
         touched = np.ones((1, robot.n))

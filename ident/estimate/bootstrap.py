@@ -19,14 +19,11 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import EstimationError, ModelError
-from ident.estimate.bounds import Bounds
 from ident.estimate.cones import ADVICE
 from ident.estimate.covariance import Bootstrap, Covariance, determined, effective_samples, jackknife
-from ident.estimate.estimate import Estimate, rounded, written_within
+from ident.estimate.estimate import Estimate
 from ident.estimate.least_squares import solve
-from ident.estimate.prior import Prior, settled
 from ident.estimate.problem import Entropic, Quadratic
-from ident.model.model import Model
 from ident.regression.regression import Regression
 
 #: How many draws `covariance = "bootstrap"` takes, and fewer than how many segments are too few.
@@ -36,18 +33,11 @@ UNKNOWN = 10.0
 
 
 def bootstrapped(
-    found: Estimate,
-    model: Model,
-    regression: Regression,
-    problem: Entropic | Quadratic | None = None,
-    prior: Prior | None = None,
-    bounds: Bounds | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
+    found: Estimate, regression: Regression, problem: Entropic | Quadratic | None, draws: int, seed: int
 ) -> Estimate:
     """Return an estimate from these factors with the covariance of so many draws, and the draws.
 
-    problem, prior, bounds: what was solved, nothing for least squares. Raises ModelError for fewer than two draws,
+    problem: what was solved, None for least squares. Raises ModelError for fewer than two draws,
     EstimationError for fewer than SEGMENTS segments or where a draw is not solved.
     """
     if draws < 2:
@@ -63,10 +53,9 @@ def bootstrapped(
     least = solve(regression, sigma)
     changes = np.sqrt((count - 1) / count) * jackknife(regression, sigma, least)
     phi, theta = found.phi + np.random.default_rng(seed).normal(size=(draws, count)) @ changes, None
-    if problem is not None and prior is not None:
+    if problem is not None:
         weight = min(found.weight or 0.0, 1.0 / (effective_samples(regression, sigma) * UNKNOWN**2))
-        each = [regression.shifted(one - least) for one in phi]
-        theta = np.array([_solved(found, model, problem, one, weight, prior, bounds) for one in each])
+        theta = np.array([_solved(found, problem, regression.shifted(one - least), weight) for one in phi])
         phi = theta @ regression.base.K.T
     known = determined(regression.factor(sigma))
     matrix = np.where(known[:, None] & known, np.cov(phi.T), np.nan)
@@ -76,18 +65,9 @@ def bootstrapped(
     )
 
 
-def _solved(
-    found: Estimate,
-    model: Model,
-    problem: Entropic | Quadratic,
-    regression: Regression,
-    weight: float,
-    prior: Prior,
-    bounds: Bounds | None,
-) -> Array:
+def _solved(found: Estimate, problem: Entropic | Quadratic, regression: Regression, weight: float) -> Array:
     """Return theta (p,) of one draw, with the digits that are written."""
     solution = problem.again(regression, weight)
     if not solution.accurate:
         raise EstimationError(f"a draw of the bootstrap did not converge ({solution.solver}). {ADVICE}", estimate=found)
-    theta = settled(model, regression, prior, found.sigma, solution.theta)
-    return written_within(model, theta, prior, bounds or Bounds()) if found.feasible else rounded(theta)
+    return problem.task.written(solution.theta, regression)

@@ -128,10 +128,10 @@ def classical(regression: Regression, sigma: ArrayLike) -> Covariance:
     sigma (n,): torque noise of each joint [N m; N]. On filtered logs such errors are several times too small.
     """
     sigma = np.asarray(sigma, dtype=np.float64)
-    scale, inverse, known = _information(regression.factor(sigma))
+    scale, s, v, known = _spectrum(regression.factor(sigma))
     dof = max(int(regression.rows.sum()) - int(known.sum()), 1)
     rss = regression.factor(sigma)[-1, -1] ** 2  # what no phi explains
-    matrix = rss / dof * inverse / np.outer(scale, scale)
+    matrix = rss / dof * ((v.T / s**2) @ v) / np.outer(scale, scale)
     return Covariance("classical", _masked(matrix, known), dof, len(regression.segments))
 
 
@@ -182,7 +182,7 @@ def determined(factor: ArrayLike) -> NDArray[np.bool_]:
     """Return which base parameters (b,) a factor (b + 1, b + 1) determines."""
     factor = np.asarray(factor, dtype=np.float64)
     R = factor[:, :-1]
-    return np.ones(R.shape[1], dtype=bool) if regular(R / lengths(R)) else _information(factor)[2]
+    return np.ones(R.shape[1], dtype=bool) if regular(R / lengths(R)) else _spectrum(factor)[3]
 
 
 def deviations(factor: Array) -> Array:
@@ -194,14 +194,15 @@ def deviations(factor: Array) -> Array:
     return np.asarray(np.linalg.norm(inverse, axis=1))
 
 
-def _information(factor: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return column scale (b,), pseudo-inverse of the scaled Gram matrix (b, b), and which phi are determined (b,)."""
+def _spectrum(factor: Array) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    """Return column scale (b,); of scaled columns the singular values (k,) that are none of rounding, and their right
+    vectors (k, b); and which phi they determine (b,).
+    """
     R = factor[:, :-1]
     scale = lengths(R)
     _, s, vt = np.linalg.svd(R / scale, full_matrices=False)
     good = s > _SINGULAR * s[0]
-    inverse = (vt[good].T / s[good] ** 2) @ vt[good]
-    return scale, inverse, np.linalg.norm(vt[~good], axis=0) < 1e-6
+    return scale, s[good], vt[good], np.linalg.norm(vt[~good], axis=0) < 1e-6
 
 
 def _solved(gram: Array, score: Array) -> Array:
@@ -303,9 +304,7 @@ def _whitening(factor: Array) -> tuple[Array, bool]:
     from scipy.linalg.lapack import dtrtri
 
     R = factor[:, :-1]
-    scale = lengths(R)
-    if regular(R / scale):
+    if regular(R / lengths(R)):
         return np.asarray(dtrtri(R[:-1])[0]), True
-    _, s, vt = np.linalg.svd(R / scale, full_matrices=False)
-    good = s > _SINGULAR * s[0]
-    return vt[good].T / s[good] / scale[:, None], False
+    scale, s, v, _ = _spectrum(factor)
+    return v.T / s / scale[:, None], False

@@ -30,7 +30,7 @@ from ident.estimate.bootstrap import DRAWS, bootstrapped
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import ADVICE
 from ident.estimate.covariance import classical, default_covariance, effective_samples
-from ident.estimate.estimate import Estimate, fit_figures, rounded, undetermined_told, written_within
+from ident.estimate.estimate import Estimate, fit_figures, undetermined_told
 from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings, unexplained
 from ident.estimate.prior import (
     ConstantPullback,
@@ -39,10 +39,10 @@ from ident.estimate.prior import (
     Prior,
     implausible,
     neutral_prior,
-    settled,
     weightless,
+    whitened,
 )
-from ident.estimate.problem import VANISHING, Entropic, Quadratic, Solution, samples
+from ident.estimate.problem import VANISHING, Entropic, Quadratic, Solution, Task, samples
 from ident.model.model import Model
 from ident.regression.regression import Regression, left_out, lengths, repeats_joined
 from ident.spatial.inertia import pseudo_inertia
@@ -112,18 +112,18 @@ def estimated(
     size = _noise(regression, loss, sigma, plain)
     if plain:
         found = _least_squares(model, regression, loss, size, covariance)
-        return found if covariance != "bootstrap" else bootstrapped(found, model, regression, draws=draws, seed=seed)
+        return found if covariance != "bootstrap" else bootstrapped(found, regression, None, draws, seed)
     towards = neutral_prior(model.robot) if prior is None else prior
     by = constant(metric or ("entropic" if feasible else "pull-back"))
     said: tuple[str, ...] = ()
     if weight in (None, "cross-validated") and all(towards.neutral):
         towards, said = _scaled(model, regression, towards, size)
-    weight = _usual_weight(regression, towards, size, by) if weight is None else weight
-    given = model, regression, towards, limits, size
-    problem: Entropic | Quadratic = Entropic(*given) if by is None else Quadratic(*given, by, exist=feasible)
-    solution, used, selection, more = _solved(problem, regression, towards, size, weight, residual_bound, weights)
+    task = Task(model, regression, towards, limits, size, feasible)
+    weight = _usual_weight(task, by) if weight is None else weight
+    problem: Entropic | Quadratic = Entropic(task) if by is None else Quadratic(task, by)
+    solution, used, selection, more = _solved(problem, weight, residual_bound, weights)
     name = ("constrained" if feasible else "regularised") + (" ols" if loss == "ols" else "")
-    found = finished(name, model, regression, towards, limits, size, solution, covariance, feasible=feasible)
+    found = finished(name, task, solution, covariance)
     found = replace(found, weight=used, selection=selection, warnings=(*said, *more, *found.warnings))
     if not solution.accurate:
         raise EstimationError(
@@ -131,13 +131,13 @@ def estimated(
             f" others. {ADVICE}",
             estimate=found,
         )
-    return found if covariance != "bootstrap" else bootstrapped(found, *given[:2], problem, *given[2:4], draws, seed)
+    return found if covariance != "bootstrap" else bootstrapped(found, regression, problem, draws, seed)
 
 
-def _usual_weight(regression: Regression, towards: Prior, sigma: Array, by: Metric | None) -> Weight:
-    if len(regression.recordings) >= 3 or len(regression.segments) >= 4:
+def _usual_weight(task: Task, by: Metric | None) -> Weight:
+    if len(task.regression.recordings) >= 3 or len(task.regression.segments) >= 4:
         return "cross-validated"
-    return _floor(regression, towards, sigma) if _relative(by) else "vanishing"
+    return _floor(task) if _relative(by) else "vanishing"
 
 
 def _relative(by: Metric | None) -> bool:
@@ -146,13 +146,7 @@ def _relative(by: Metric | None) -> bool:
 
 
 def _solved(
-    problem: Entropic | Quadratic,
-    regression: Regression,
-    towards: Prior,
-    sigma: Array,
-    weight: Weight,
-    residual_bound: float,
-    weights: Sequence[float],
+    problem: Entropic | Quadratic, weight: Weight, residual_bound: float, weights: Sequence[float]
 ) -> tuple[Solution, float, tuple[tuple[float, float], ...], tuple[str, ...]]:
     """Return the solution, the weight that was used, the errors of the weights that were tried, and what to say."""
     if weight == "vanishing":
@@ -161,19 +155,19 @@ def _solved(
     if weight != "cross-validated":
         return problem.solved(float(weight)), float(weight), (), ()
     falling = tuple(sorted((float(w) for w in weights), reverse=True))
-    errors = _left_out(problem, regression, falling, sigma)
+    errors = _left_out(problem, falling)
     best = falling[int(np.argmax(_within_one_error(errors)))]
     relative = _relative(None if isinstance(problem, Entropic) else problem.metric)
-    used = max(best, _floor(regression, towards, sigma) if relative else 0.0)
+    used = max(best, _floor(problem.task) if relative else 0.0)
     solution = problem.solved(used, (*(w for w in falling if w > used), used))
     selection = tuple((w, float(e)) for w, e in zip(falling[::-1], errors.sum(axis=1)[::-1], strict=True))
     return solution, used, selection, _at_the_edge(best, falling, used)
 
 
-def _floor(regression: Regression, prior: Prior, sigma: Array) -> float:
+def _floor(task: Task) -> float:
     """Return the least weight that cross-validation may choose: what the noise asks for."""
-    tolerance = NEUTRAL_TOLERANCE if all(prior.neutral) else TOLERANCE
-    return 1.0 / (effective_samples(regression, sigma) * tolerance**2)
+    tolerance = NEUTRAL_TOLERANCE if all(task.prior.neutral) else TOLERANCE
+    return 1.0 / (effective_samples(task.regression, task.sigma) * tolerance**2)
 
 
 def constant(metric: MetricName | Metric) -> Metric | None:
@@ -223,17 +217,17 @@ def noise(regression: Regression, sigma: ArrayLike | None) -> Array:
     return joint_noise(regression) if sigma is None else np.asarray(sigma, dtype=np.float64)
 
 
-def _left_out(given: Entropic | Quadratic, regression: Regression, falling: tuple[float, ...], sigma: Array) -> Array:
+def _left_out(given: Entropic | Quadratic, falling: tuple[float, ...]) -> Array:
     """Return each part's (columns) share of the mean squared weighted error at each weight (rows), fitted without it.
 
     The parts are those of `folds`; everything happens on the factors.
     """
-    parts = folds(regression)
+    regression, parts = given.task.regression, folds(given.task.regression)
     errors = np.zeros((len(falling), len(parts)))
     for f, (train, test) in enumerate(left_out(regression, parts)):
         for k, solution in enumerate(given.along(falling, train)):
             squares = test.squared_residuals(regression.base.K @ solution.theta)
-            errors[k, f] = np.sum(squares / sigma**2) / samples(regression)
+            errors[k, f] = np.sum(squares / given.task.sigma**2) / samples(regression)
     return errors
 
 
@@ -306,34 +300,23 @@ def folds(regression: Regression) -> list[list[str]]:
     return [list(part) for part in np.array_split(identities, min(5, len(identities)))]
 
 
-def finished(
-    name: str,
-    model: Model,
-    regression: Regression,
-    prior: Prior,
-    bounds: Bounds,
-    sigma: Array,
-    solution: Solution,
-    covariance: CovarianceName,
-    *,
-    feasible: bool,
-) -> Estimate:
+def finished(name: str, task: Task, solution: Solution, covariance: CovarianceName) -> Estimate:
     """Return the Estimate at theta; links that must be able to exist are checked as the very numbers to be written."""
-    theta, solver = settled(model, regression, prior, sigma, solution.theta), solution.solver
-    numbers = written_within(model, theta, prior, bounds) if feasible else rounded(theta)
-    found = _figured(name, model, regression, regression.base.K @ numbers, sigma, covariance)
+    model, regression, prior, solver = task.model, task.regression, task.prior, solution.solver
+    numbers = task.written(solution.theta, regression)
+    found = _figured(name, model, regression, regression.base.K @ numbers, task.sigma, covariance)
     open_ = found.undetermined
     told = (*([f"first solver failed: {solver}"] if "after" in solver else []), *found.warnings)
     estimate = replace(
         found,
         theta=numbers,
-        active=active_constraints(model, prior, bounds, numbers, open_, feasible=feasible),
+        active=_active(task, numbers, open_),
         prior=prior.source,
         solver=solver,
-        feasible=True if feasible else None,
+        feasible=True if task.exist else None,
         warnings=(*told, *undetermined_told(open_, model.names, numbers)),
     )
-    if not feasible:
+    if not task.exist:
         return estimate
     bodies = numbers[: model.n_rigid].reshape(-1, 10)
     told_of = unexplained(regression) & (np.array(regression.rows) > 0)
@@ -391,21 +374,18 @@ def _least_squares(
     return estimate
 
 
-def active_constraints(
-    model: Model, prior: Prior, bounds: Bounds, theta: Array, open_: tuple[str, ...] = (), *, feasible: bool = True
-) -> tuple[str, ...]:
+def _active(task: Task, theta: Array, open_: tuple[str, ...]) -> tuple[str, ...]:
     """Return one phrase per constraint that theta sits on; open_: joint terms that the logs do not determine."""
-    found: list[str] = []
-    if not feasible:
-        return bounds.on(model).active(theta)
+    model, found = task.model, list[str]()
+    if not task.exist:
+        return task.bounds.on(model).active(theta)
     for i, link in enumerate(model.robot.links):
-        half = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior.inertials[i])))
-        body = theta[10 * i : 10 * i + 10]
-        if np.linalg.eigvalsh(half @ pseudo_inertia(body) @ half.T)[0] < 1e-6:
+        body = pseudo_inertia(theta[10 * i : 10 * i + 10])
+        if np.linalg.eigvalsh(whitened(body, pseudo_inertia(task.prior.inertials[i])))[0] < 1e-6:
             found.append(f"{link}: pseudo-inertia at the edge of what can exist")
     terms = model.names[model.n_rigid :]
     scale = np.abs(theta[model.n_rigid :]).max(initial=0.0)
     for name, value, bounded in zip(terms, theta[model.n_rigid :], model.nonnegative, strict=True):
         if bounded and value <= 1e-6 * scale and name not in open_:
             found.append(f"{name} at zero")
-    return (*found, *bounds.on(model).active(theta))
+    return (*found, *task.bounds.on(model).active(theta))

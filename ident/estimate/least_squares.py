@@ -77,7 +77,8 @@ def _weighed(regression: Regression) -> _Weighed:
     One after the other, the least explained first: its weight may be what spoils the next.
     """
     if regression not in _KNOWN:
-        own = _varying(regression)
+        offsets = [name.endswith(f".{Offset.kind.name}") for name in regression.base.names]
+        own = _left(regression, np.array(offsets))  # about the mean where the model has the joint's offset
         constant = np.asarray(own <= _CONSTANT * regression.squared_torques)
         if constant.all():
             raise EstimationError("every joint's torque is zero or constant: there is nothing that a fit could explain")
@@ -103,11 +104,6 @@ def _laws(regression: Regression) -> NDArray[np.bool_]:
     links = [name.rpartition(".")[2] in INERTIAL for name in regression.base.standard]
     own = (regression.base.K[:, links] == 0).all(axis=1)
     return np.asarray(_left(regression, own) <= _LAW**2 * regression.squared_torques)
-
-
-def _varying(regression: Regression) -> Array:
-    """Return the sum of squares of each torque (n,), about its mean where the model has the joint's offset."""
-    return _left(regression, np.array([name.endswith(f".{Offset.kind.name}") for name in regression.base.names]))
 
 
 def _left(regression: Regression, columns: NDArray[np.bool_]) -> Array:

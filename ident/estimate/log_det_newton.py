@@ -133,23 +133,20 @@ class LogDetNewton:
         """Return theta (p,) at each of the falling weights, up to the first that is not reached."""
         if not self.interior or self.lost > PATIENCE:
             return []
-        with one_thread():
-            return self._path(factor, samples, weights)
-
-    def _path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
-        target = self._target(factor, samples)
         found: list[Array] = []
         x, before = None, weights[0]
-        for weight in weights:
-            known = self._known.get(weight)
-            near = None if known is None else self._minimised(target, weight, known, 0.0, far=False)
-            if near is None:
-                near = self._reached(target, weight, x, before, HALVINGS) if x else self._from_afar(target, weight)
-            if near is None:
-                break
-            x, before = near, weight
-            self._known.setdefault(weight, x)
-            found.append(self._coordinates.T @ _joined(x.L, x.terms))
+        with one_thread():
+            target = self._target(factor, samples)
+            for weight in weights:
+                known = self._known.get(weight)
+                near = None if known is None else self._minimised(target, weight, known, 0.0, far=False)
+                if near is None:
+                    near = self._reached(target, weight, x, before, HALVINGS) if x else self._from_afar(target, weight)
+                if near is None:
+                    break
+                x, before = near, weight
+                self._known.setdefault(weight, x)
+                found.append(self._coordinates.T @ _joined(x.L, x.terms))
         return found
 
     def _from_afar(self, target: _Target, weight: float) -> _Point | None:

@@ -82,7 +82,7 @@ def cad_prior(
         if np.isnan(values[i]).any():
             values[i] = neutral[i]
         else:
-            relative = np.linalg.eigvalsh(_whitened(pseudo_inertia(values[i]), pseudo_inertia(neutral[i])))
+            relative = np.linalg.eigvalsh(whitened(pseudo_inertia(values[i]), pseudo_inertia(neutral[i])))
             if abs(relative[0]) < 1e-9 * max(relative[-1], 1.0):  # flat, or a point, up to rounding
                 values[i] = values[i] + 1e-6 * neutral[i]
     found = [consistency(body) for body in values]
@@ -146,7 +146,8 @@ def _nearest(body: Array) -> str:
     return f"; the nearest that can exist about the centre of mass: {nearest}" if nearest else ""
 
 
-def _whitened(j: Array, reference: Array) -> Array:
+def whitened(j: Array, reference: Array) -> Array:
+    """Return a pseudo-inertia (4, 4) in coordinates in which the reference is the unit matrix."""
     half = np.linalg.inv(np.linalg.cholesky(reference))
     return np.asarray(half @ j @ half.T)
 
@@ -359,11 +360,6 @@ _VAGUE = 0.1
 _SHARES = (0.1, 0.3)
 
 
-def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Array) -> Array:
-    """Return the regression's factor (b + 1, b + 1) with a row for each joint term that it leaves open."""
-    return _drawn(model, regression, prior, sigma)[0]
-
-
 def usual_factor(model: Model, regression: Regression, prior: Prior, sigma: Array, factor: Array) -> Array:
     """Return a factor (b + 1, b + 1) of the regression with a row for each joint term that it leaves nearly open.
 
@@ -407,15 +403,18 @@ def _vague(model: Model, regression: Regression, prior: Prior, sigma: Array, fac
 
 def settled(model: Model, regression: Regression, prior: Prior, sigma: Array, theta: Array) -> Array:
     """Return theta (p,) with the values, to the last digit, of the terms that the logs leave open."""
-    _, pinned = _drawn(model, regression, prior, sigma)
+    _, pinned = drawn_factor(model, regression, prior, sigma)
     open_ = ~(regression.base.K[regression.seen] != 0).any(axis=0)
     open_[[regression.base.kept[k] for k in pinned]] = True
     open_[: model.n_rigid] = False
     return np.where(open_, _values(model, prior), theta)
 
 
-def _drawn(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
-    """Return the factor with its rows, and which base parameters were pinned: one at a time, until none is open."""
+def drawn_factor(model: Model, regression: Regression, prior: Prior, sigma: Array) -> tuple[Array, list[int]]:
+    """Return the regression's factor (b + 1, b + 1) with a row for each joint term that it leaves open.
+
+    With it, which base parameters were pinned: one at a time, until none is open.
+    """
     factor, base = regression.factor(sigma), regression.base
     size = lengths(factor[:, :-1])
     values = base.K @ _values(model, prior)

@@ -47,9 +47,10 @@ from ident.estimate.cones import (
     require_possible,
     stated,
 )
+from ident.estimate.estimate import rounded, written_within
 from ident.estimate.least_squares import solve, solved, triangular
 from ident.estimate.log_det_newton import GAP, SLIGHT, LogDetNewton
-from ident.estimate.prior import Metric, Prior, Tolerances, drawn_factor, usual_factor
+from ident.estimate.prior import Metric, Prior, Tolerances, drawn_factor, settled, usual_factor
 from ident.model.model import Model
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, lengths
@@ -194,19 +195,36 @@ def samples(regression: Regression) -> float:
     return float(regression.rows.sum())
 
 
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a fit with a prior is about; sigma (n,) [N m; N]: noise; exist: whether links must be able to exist."""
+
+    model: Model
+    regression: Regression
+    prior: Prior
+    bounds: Bounds
+    sigma: Array
+    exist: bool = True
+
+    def written(self, theta: Array, regression: Regression) -> Array:
+        """Return theta (p,), fitted to a regression, with the digits that are written."""
+        theta = settled(self.model, regression, self.prior, self.sigma, theta)
+        return written_within(self.model, theta, self.prior, self.bounds) if self.exist else rounded(theta)
+
+
 class Entropic:
     """The log-det divergence: Newton's method; Clarabel where it fails without a prior, cvxpy where these fail.
 
     Raises EstimationError, naming the bounds, where no links that can exist keep them.
     """
 
-    def __init__(self, model: Model, regression: Regression, prior: Prior, bounds: Bounds, sigma: Array):
-        self._model, self._regression, self._prior, self._bounds, self._sigma = model, regression, prior, bounds, sigma
-        self._given = self._of(regression)
-        self._coordinates = Coordinates.of(model, prior, self._given[0], regression.base)
+    def __init__(self, task: Task):
+        model, base, bounds = task.model, task.regression.base, task.bounds
+        self.task, self._given = task, self._of(task)
+        self._coordinates = Coordinates.of(model, task.prior, self._given[0], base)
         require_possible(model, bounds, self._coordinates)
-        self._program = Program(model, regression.base, self._coordinates, bounds)
-        self._newton = LogDetNewton(model, regression.base, self._coordinates, bounds)
+        self._program = Program(model, base, self._coordinates, bounds)
+        self._newton = LogDetNewton(model, base, self._coordinates, bounds)
 
     def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
         """Return the solution at one weight; weights: falling ones that lead there, where the way is a long one."""
@@ -219,14 +237,14 @@ class Entropic:
         """Return the solution for other torques of the same motions, from where the first ones were solved."""
         if weight > 0.0:
             return next(self.along((weight,), regression))
-        given = self._of(regression)
+        given = self._of(replace(self.task, regression=regression))
         return self._plain(given, AGAIN) or self._stated(given, 0.0, None)
 
     def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
         """Yield the solutions at falling weights, where Newton's method does not get there by other solvers."""
-        regression = regression or self._regression
-        factor, count = self._given if regression is self._regression else self._of(regression)
-        usual = usual_factor(self._model, regression, self._prior, self._sigma, factor)
+        task = self.task if regression is None else replace(self.task, regression=regression)
+        factor, count = self._given if task is self.task else self._of(task)
+        usual = usual_factor(task.model, task.regression, task.prior, task.sigma, factor)
         yield from self._along(weights, (usual, count))
 
     def _along(self, weights: tuple[float, ...], given: tuple[Array, float]) -> Iterator[Solution]:
@@ -236,7 +254,7 @@ class Entropic:
         plain = self._plain(given) if len(found) < len(weights) else None
         for weight in weights[len(found) :]:
             # a barrier of four logarithms a link costs that many times its weight (Boyd, Vandenberghe 2004, 11.2.2)
-            barrier = 4 * self._model.robot.n * weight * given[1]
+            barrier = 4 * self.task.model.robot.n * weight * given[1]
             slight = plain is not None and barrier < _SLIGHT * self._squared(plain.theta, given[0])
             solution = plain if slight and plain is not None else self._stated(given, weight, near)
             yield solution
@@ -257,13 +275,13 @@ class Entropic:
         """Return the least squared residual of links that can exist, those beyond all size apart."""
         theta = self._newton.plain(factor, count, RIDGE)
         if theta is None:
-            blocks = feasible(self._model, self._bounds, self._coordinates)
-            rows = factor[:-1, :-1] @ self._regression.base.K @ self._coordinates.T
+            blocks = feasible(self.task.model, self.task.bounds, self._coordinates)
+            rows = factor[:-1, :-1] @ self.task.regression.base.K @ self._coordinates.T
             theta = self._coordinates.T @ least_norm(rows, factor[:-1, -1], blocks, RIDGE * count)[0]
         return self._squared(theta, factor)
 
     def _squared(self, theta: Array, factor: Array) -> float:
-        return float(np.sum((factor @ np.append(self._regression.base.K @ theta, -1.0)) ** 2))
+        return float(np.sum((factor @ np.append(self.task.regression.base.K @ theta, -1.0)) ** 2))
 
     def _plain(self, given: tuple[Array, float], gap: float = GAP) -> Solution | None:
         """Return the solution without a prior, None where neither Newton's method nor Clarabel finds it."""
@@ -278,8 +296,8 @@ class Entropic:
         found = self._program.stated(*given, weight, near, seconds)
         return found if found.accurate else self._program.stated(*given, weight, found.theta, seconds)
 
-    def _of(self, regression: Regression) -> tuple[Array, float]:
-        return drawn_factor(self._model, regression, self._prior, self._sigma), samples(regression)
+    def _of(self, task: Task) -> tuple[Array, float]:
+        return drawn_factor(task.model, task.regression, task.prior, task.sigma)[0], samples(task.regression)
 
 
 class Quadratic:
@@ -288,26 +306,16 @@ class Quadratic:
     Raises EstimationError as `Entropic`.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        regression: Regression,
-        prior: Prior,
-        bounds: Bounds,
-        sigma: Array,
-        metric: Metric,
-        *,
-        exist: bool = True,
-    ):
-        self._model, self._regression, self._prior, self._bounds, self._sigma = model, regression, prior, bounds, sigma
-        self.metric, self._exist = metric, exist
-        self._start = Coordinates.of(model, prior, regression.factor(sigma), regression.base)
-        if exist:
-            require_possible(model, bounds, self._start)
+    def __init__(self, task: Task, metric: Metric):
+        self.task, self.metric = task, metric
+        factor = task.regression.factor(task.sigma)
+        self._start = Coordinates.of(task.model, task.prior, factor, task.regression.base)
+        if task.exist:
+            require_possible(task.model, task.bounds, self._start)
 
     def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
         """Return the solution at one weight."""
-        return self._at(self._regression, weight)
+        return self._at(self.task.regression, weight)
 
     def again(self, regression: Regression, weight: float) -> Solution:
         """Return the closest solution for other torques of the same motions."""
@@ -315,35 +323,36 @@ class Quadratic:
 
     def along(self, weights: tuple[float, ...], regression: Regression | None = None) -> Iterator[Solution]:
         """Yield the solutions at some weights."""
-        yield from (self._at(regression or self._regression, weight) for weight in weights)
+        yield from (self._at(regression or self.task.regression, weight) for weight in weights)
 
     def closest(self, residual_bound: float) -> tuple[Solution, float]:
         """Return the solution of least distance whose squared residual is within the bound, and 0 for its weight."""
-        return self._at(self._regression, 0.0, residual_bound), 0.0
+        return self._at(self.task.regression, 0.0, residual_bound), 0.0
 
     def _at(self, regression: Regression, weight: float, residual_bound: float | None = None) -> Solution:
         """Return the solution, found once more from where it stopped where it is not accurate."""
-        links, start = self._model.n_rigid, self._start
+        task, start, links = self.task, self._start, self.task.model.n_rigid
         theta = start.T @ self._x(start, regression, weight, residual_bound)
-        if not self._exist:
+        if not task.exist:
             return Solution(theta, "CLARABEL", True)
-        if edge(theta[:links], self._prior) < -EDGE * start.size:
-            again = start.at(interior(theta[:links], self._prior))
+        if edge(theta[:links], task.prior) < -EDGE * start.size:
+            again = start.at(interior(theta[:links], task.prior))
             theta = again.T @ self._x(again, regression, weight, residual_bound)
-        return Solution(theta, "CLARABEL", edge(theta[:links], self._prior) > -EDGE * start.size)
+        return Solution(theta, "CLARABEL", edge(theta[:links], task.prior) > -EDGE * start.size)
 
     def _x(self, at: Coordinates, regression: Regression, weight: float, residual_bound: float | None) -> Array:
         """Return the coordinates of the solution; |rows @ x - centre|^2 is the squared residual above least squares."""
-        factor, phi, count = regression.factor(self._sigma), solve(regression, self._sigma), samples(regression)
+        task, count = self.task, samples(regression)
+        factor, phi = regression.factor(task.sigma), solve(regression, task.sigma)
         if weight > 0.0:
-            factor = usual_factor(self._model, regression, self._prior, self._sigma, factor)
+            factor = usual_factor(task.model, regression, task.prior, task.sigma, factor)
             phi = solved(factor)
         W = factor[:-1, :-1]
         rows, centre = triangular(W @ regression.base.K @ at.T, W @ phi)
-        blocks = feasible(self._model, self._bounds, at)
-        if not self._exist:
-            blocks = [b for b in blocks[self._model.robot.n + 1 :] if len(b.b)]  # the bounds alone
-        metric, origin = joined(self._model, self._prior, self.metric)
+        blocks = feasible(task.model, task.bounds, at)
+        if not task.exist:
+            blocks = [b for b in blocks[task.model.robot.n + 1 :] if len(b.b)]  # the bounds alone
+        metric, origin = joined(task.model, task.prior, self.metric)
         metric, origin = metric @ at.T, metric @ origin
         if residual_bound is not None:
             if not blocks:
@@ -357,7 +366,7 @@ class Quadratic:
             rows, centre = np.concatenate([unit * rows, metric]), np.append(unit * centre, origin)
         if not blocks:
             return np.asarray(np.linalg.lstsq(rows, centre, rcond=None)[0])
-        blocks = [*blocks, *(self._stout(at) if self._exist else ())]
+        blocks = [*blocks, *(self._stout(at) if task.exist else ())]
         return least_norm(*triangular(rows, centre), blocks, 0.0 if weight > 0.0 else RIDGE * count)[0]
 
     def _stout(self, at: Coordinates) -> list[Block]:
@@ -368,10 +377,10 @@ class Quadratic:
         """
         if not isinstance(self.metric, Tolerances):
             return []
-        found = []
-        bounded = self._bounds.shaped()
-        each = np.broadcast_to(self.metric.tensor, len(self._prior.inertials))
-        for i, (link, body, share) in enumerate(zip(self._model.robot.links, self._prior.inertials, each, strict=True)):
+        found, task = [], self.task
+        bounded, bodies = task.bounds.shaped(), task.prior.inertials
+        each = np.broadcast_to(self.metric.tensor, len(bodies))
+        for i, (link, body, share) in enumerate(zip(task.model.robot.links, bodies, each, strict=True)):
             if link in bounded:
                 continue
             m, c, _ = to_com(body)

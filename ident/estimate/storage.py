@@ -30,6 +30,7 @@ FORMAT = JsonFormat(
 )
 #: Fields that stand in the file as they are: single values, and lists.
 _VALUES, _LISTS = ("estimator", "robot", "solver", "feasible", "prior"), ("links", "joints", "active", "warnings")
+_BY_JOINT = ("sigma", "rms", "relative")
 
 
 def save_estimate(estimate: Estimate, path: str | Path) -> Path:
@@ -93,7 +94,7 @@ def document(e: Estimate) -> dict[str, Any]:
         },
         "fit": [
             {"joint": joint, "samples": int(e.rows[j])}
-            | {key: _number(getattr(e, key)[j]) for key in ("sigma", "rms", "relative")}
+            | {key: _number(getattr(e, key)[j]) for key in _BY_JOINT}
             | ({} if e.floor is None else {"floor": _number(e.floor[j])})
             for j, joint in enumerate(e.joints)
         ],
@@ -128,13 +129,10 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
 
     base = _base(stored["base"], standard, refuse)
     phi = np.array([entry["value"] for entry in stored["base"]], dtype=np.float64)
-    weight = stored["weight"]
     plain = {key: stored[key] for key in _VALUES} | {key: tuple(stored[key]) for key in _LISTS}
+    plain |= {key: np.array([_or(f[key]) for f in fit]) for key in _BY_JOINT}
     return Estimate(
         **plain,
-        sigma=np.array([f["sigma"] for f in fit], dtype=np.float64),
-        rms=np.array([_or(f["rms"]) for f in fit]),
-        relative=np.array([_or(f["relative"]) for f in fit]),
         floor=np.array([_or(f["floor"], 0.0) for f in fit]) if all("floor" in f for f in fit) else None,
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
         notes=tuple(stored.get("notes", ())),
@@ -148,7 +146,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         relative_total=_or(stored["relative_total"]),
         condition=_or(stored["condition"], float("inf")),
         condition_scaled=_or(stored["condition_scaled"], float("inf")),
-        weight=None if weight is None else float(weight),
+        weight=_made(float | None, stored["weight"]),
         selection=tuple((float(t["weight"]), _or(t["error"])) for t in stored["selection"]),
         provenance=stored["provenance"],
         shapes=stored["shapes"],

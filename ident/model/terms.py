@@ -79,22 +79,17 @@ def plain() -> dict[str, Any]:
 
 def restored(kind: str, shape: Mapping[str, float], joints: tuple[str, ...]) -> Term | None:
     """Return the term of this kind (with its suffix) and `shape` at some joints; None when none has such fields."""
-    own = kind_of(kind)
+    kind_ = kind_of(kind)
     for term in TERMS:
-        if term.kind == own:
+        if term.kind == kind_:
             if hasattr(term, "restored"):
                 found: Term | None = term.restored(shape, joints, restored)
             else:
-                found = term(**shape, joints=joints) if _explains(term, shape) else None
+                own, since = set(numbers(term)), getattr(term, "since", set[str]())  # which older files may lack
+                found = term(**shape, joints=joints) if own - since <= set(shape) <= own else None
             if found is not None:
                 return found
     return None
-
-
-def _explains(term: Any, shape: Mapping[str, float]) -> bool:
-    """Return whether a shape has a term's numbers; of some those that earlier versions did not have may lack."""
-    own, since = set(numbers(term)), getattr(term, "since", set[str]())
-    return set(shape) <= own and own - set(shape) <= since
 
 
 def lines(terms: Sequence[Term]) -> tuple[str, ...]:

@@ -4,9 +4,9 @@ from ident.simulation.plant import Plant as Plant
 from ident.simulation.plant import acceleration as acceleration
 from ident.simulation.plant import plant as plant
 from ident.simulation.plant import without_friction as without_friction
-from ident.simulation.rollouts import Rollouts as Rollouts
-from ident.simulation.rollouts import rollouts as rollouts
 from ident.simulation.run import Simulation as Simulation
+from ident.simulation.simulate import Rollouts as Rollouts
+from ident.simulation.simulate import rollouts as rollouts
 from ident.simulation.simulate import simulate as simulate
 from ident.simulation.simulate import simulate_fixed as simulate_fixed
 from ident.simulation.storage import manifest_text as manifest_text

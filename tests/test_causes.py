@@ -116,20 +116,22 @@ def test_a_planted_mistake_is_named_first(name: str) -> None:
     assert trace.joint in [arm().joint_names[j] for j in fell or range(3)]
 
 
+@pytest.mark.parametrize("whose", ["position and torque", "torque"])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_torques_of_drives_that_move_with_two_joints_are_told_with_the_lines_to_paste(sign: float) -> None:
-    rng, mixed = np.random.default_rng(4), np.eye(3)
-    mixed[2, 1] = sign
+def test_drives_that_move_with_two_joints_are_told_with_the_lines_to_paste(sign: float, whose: str) -> None:
+    rng, matrix = np.random.default_rng(4), np.eye(3)
+    matrix[2, 1] = sign
     _, m = log(rng, arm())
-    whole = Model(arm(), (Viscous(), Coulomb(), *coupled_drive("m3", tuple(mixed[2]))))
+    whole = Model(arm(), (Viscous(), Coulomb(), *coupled_drive("m3", tuple(matrix[2]))))
     theta = np.concatenate([np.ravel(links_of(rng, 3)), [0.8, 0.8, 0.0, 1.5, 1.5, 0.0, 0.0, 0.8, 1.5]])
-    tau = torque(whole, theta, m.q, m.qd, m.qdd) @ np.linalg.inv(mixed)
+    tau = torque(whole, theta, m.q, m.qd, m.qdd) @ np.linalg.inv(matrix)
     tau += 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
-    model = Model(arm(), (Viscous(), Coulomb(), Offset()))
-    first = found(model, arm(), replace(m, tau=tau)).causes[0]
+    q, qd, qdd = (x @ (matrix.T if "position" in whose else np.eye(3)) for x in (m.q, m.qd, m.qdd))
+    logged = replace(m, q=q, qd=qd, qdd=qdd, tau=tau)
+    first = found(Model(arm(), (Viscous(), Coulomb(), Offset())), arm(), logged).causes[0]
     assert (first.mistake.kind, first.where, first.ordinary) == ("coupling", "joint3", False)
-    assert first.what.startswith("its torque, not its position, is that of a drive that also moves with joint2")
-    assert first.mend.endswith('`side = "motor"` for torque in dataset.toml')
+    assert first.after < 0.03
+    assert first.mend.endswith(f'`side = "motor"` for {whose} in dataset.toml')
     transmission = tomllib.loads(lines_in(first.mend))["transmission"]
     assert transmission["coupling"] == [{"motor": "motor3", "joint": "joint2", "ratio": sign}]
 

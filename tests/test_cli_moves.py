@@ -13,7 +13,7 @@ from two_joint_arm import CAD, ROBOT
 from typer.testing import CliRunner
 
 from ident.cli.main import app
-from ident.excitation.path import require_clear
+from ident.excitation.limits import require_clear
 from ident.geometry.distance import clearances
 from ident.geometry.scene_file import read_scene
 from ident.robot import read_robot

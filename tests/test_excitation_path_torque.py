@@ -7,9 +7,8 @@ import pytest
 
 from ident.arrays import Array
 from ident.errors import ExcitationError
-from ident.excitation.limits import TorqueLimits, torque_limits
+from ident.excitation.limits import TorqueLimits, require_torque, torque_limits
 from ident.excitation.moves import Moves, posture_tour, static_postures, velocity_sweep
-from ident.excitation.path import holding_torque, require_torque
 from ident.model import Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.robot import Limits, MDHJoint, Robot, from_mdh
 from ident.spatial.inertia import from_com
@@ -48,7 +47,7 @@ def test_the_pendulum_in_closed_form() -> None:
         assert wanted <= got * (1 + 1e-12)
         assert got <= 1.001 * wanted
     q = np.array([[0.0], [1.0], [-0.5]])
-    np.testing.assert_allclose(holding_torque(limits, q), MASS * 9.81 * LEVER * np.cos(q) + COULOMB)
+    np.testing.assert_allclose(limits.holding(q), MASS * 9.81 * LEVER * np.cos(q) + COULOMB)
 
 
 def crane(effort: tuple[float, float, float]) -> tuple[Robot, TorqueLimits]:
@@ -83,9 +82,9 @@ def test_several_joints_against_very_fine_sampling() -> None:
 def test_the_place_of_too_much_torque_is_named() -> None:
     robot, limits = crane((100.0, 60.0, 40.0))
     many = static_postures(Model(robot), 12)
-    postures = many[np.argsort(holding_torque(limits, many)[:, 0])[[0, 1, -1]]]
+    postures = many[np.argsort(limits.holding(many)[:, 0])[[0, 1, -1]]]
     tour = posture_tour(robot, postures, 50, acceleration=0.5)
-    need = holding_torque(limits, postures)
+    need = limits.holding(postures)
     still = np.zeros_like(postures)
     np.testing.assert_allclose(need, np.abs(torque(limits.model, limits.theta, postures, still, still)))
     heavy = need[2, 0]

@@ -14,7 +14,7 @@ from ident.cad import read_cad
 from ident.cad.back_to_cad import write_bill_of_materials, write_cad
 from ident.errors import EstimationError, InputError, cut, shortened
 from ident.excitation.information import worth
-from ident.excitation.storage import write_csv
+from ident.excitation.trajectory import write_csv
 from ident.export import export_to
 from ident.files import MARK, csv_cell, csv_name, file_word, whole_file, whole_folder, write_whole
 from ident.model import Model, Viscous

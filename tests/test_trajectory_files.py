@@ -26,15 +26,15 @@ from ident.excitation import (
     Trajectory,
     load_trajectory,
     save_trajectory,
-    storage,
     write_csv,
     write_ros2,
 )
+from ident.excitation import trajectory as kept
 from ident.excitation.bases import resting
 from ident.export.code import write_trajectory
 from ident.robot import MDHJoint, Robot, from_mdh
 
-SCHEMA = json.loads((Path(storage.__file__).parent / "trajectory.schema.json").read_text())
+SCHEMA = json.loads((Path(kept.__file__).parent / "trajectory.schema.json").read_text())
 BASES = [Fourier(0.15 * np.pi, 5), FourierAndPolynomial(0.9, 4), PeriodicSpline(7.0, 12), PeriodicSpline(3.0, 6, 3)]
 STRICT = ("gcc", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-std=c99")
 

@@ -54,9 +54,8 @@ def refined_cad(cad: Cad, robot: Robot, inertials: ArrayLike) -> Cad:
         welded = [b for b in robot.fixed if b.link == i and b.name in rows]
         rest = values[i] - sum((transformed(rows[b.name], b.pose) for b in welded), np.zeros(10))
         if welded and not consistency(rest).consistent:
-            problem = (
-                f"the refined link '{link}' is less than the bodies fixed to it ({', '.join(b.name for b in welded)})"
-            )
+            names = ", ".join(b.name for b in welded)
+            problem = f"the refined link '{link}' is less than the bodies fixed to it ({names})"
             fix = "Give one row for the link with all that is fixed to it"
             raise CadError(problem, file=cad.source or None, fix=fix)
         rows[link] = rest

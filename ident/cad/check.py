@@ -155,10 +155,9 @@ def _doubts(mass: float, far: float, moments: Sequence[float]) -> tuple[str, ...
     """Return what no link of a robot has: radius of gyration, density, distance of the centre; wrong units do that."""
     radius, found = max(moments[-1] / mass, 0.0) ** 0.5, []
     if not GYRATION[0] <= radius <= GYRATION[1]:
-        limits = (
-            f"links of robots have {GYRATION[0]:g} to {GYRATION[1]:g} m: ask for the unit of the moments of inertia"
-        )
-        found.append(f"the radius of gyration is {radius:.3g} m, and {limits}")
+        usual = f"links of robots have {GYRATION[0]:g} to {GYRATION[1]:g} m"
+        ask = "ask for the unit of the moments of inertia"
+        found.append(f"the radius of gyration is {radius:.3g} m, and {usual}: {ask}")
     least, even = densities(mass, moments)
     both = f"{mass:.4g} kg with a radius of gyration of {radius:.3g} m"
     if radius >= GYRATION[0] and least > DENSITIES[1]:

@@ -251,6 +251,5 @@ def _text(data: bytes, path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
-        raise CadError(
-            f"byte {cause.start} is not UTF-8 text", file=path, fix="Save the file as text with UTF-8 encoding"
-        ) from cause
+        fix = "Save the file as text with UTF-8 encoding"
+        raise CadError(f"byte {cause.start} is not UTF-8 text", file=path, fix=fix) from cause

@@ -82,8 +82,7 @@ def _bodies(root: Element, file: str) -> Iterator[tuple[str, Array]]:
             element = found.elements[name]
             inertial = element.all("inertial")[0]
             if "name" not in element.attributes:
-                raise RobotError("a body with <inertial> has no name", file=file, line=element.line, fix="Name it")
+                raise found.error("a body with <inertial> has no name", element, "Name it")
             if not {"diaginertia", "fullinertia"} & inertial.attributes.keys():
-                problem = "<inertial> wants one of diaginertia and fullinertia"
-                raise RobotError(problem, file=file, line=inertial.line)
+                raise found.error("<inertial> wants one of diaginertia and fullinertia", inertial)
             yield name, body.inertial

@@ -128,14 +128,12 @@ def postures(robot: RobotPath, tour: PostureWishes, wishes: MoveWishes, out: Out
     """A tour of postures at rest that tell most about gravity's parameters: no friction, no acceleration."""
     import numpy as np
 
-    from ident.excitation.path import holding_torque
-
     found = pipelines.postures(robot, wishes, tour, out)
     assert found.postures is not None
     rest = f"at rest for {found.moves.resting.mean():.0%} of the time"
     _written(found, f"{len(found.postures)} postures, {found.moves.t[-1]:.4g} s, {rest}")
     if found.limits is not None:
-        need, effort = holding_torque(found.limits, found.postures), found.limits.effort
+        need, effort = found.limits.holding(found.postures), found.limits.effort
         k, j = np.unravel_index(int(np.argmax(need / effort)), need.shape)
         joint = found.robot.joints[int(j)]
         say(

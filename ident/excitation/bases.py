@@ -141,6 +141,11 @@ class FourierAndPolynomial(Fourier):
     periodic: ClassVar[bool] = False
 
     @property
+    def fourier(self) -> Fourier:
+        """The Fourier series, without the polynomial."""
+        return Fourier(self.base, self.harmonics)
+
+    @property
     def size(self) -> int:
         """Number of coefficients of one joint, 1 + 2 harmonics + 5."""
         return super().size + DEGREE
@@ -358,10 +363,8 @@ def through(basis: Basis, start: ArrayLike, end: ArrayLike) -> tuple[Array, Arra
     missed = np.abs(rows @ found - wanted)[[0, 3]].max(axis=0)
     if (missed > 1e-9 * (np.abs(start) + np.abs(end))).any():
         j = int(np.argmax(missed))
-        raise ExcitationError(
-            f"no such motion at rest goes from {start[j]:g} to {end[j]:g} (joint {j + 1})",
-            fix="Start and end a periodic motion at the same posture, or use FourierAndPolynomial",
-        )
+        fix = "Start and end a periodic motion at the same posture, or use FourierAndPolynomial"
+        raise ExcitationError(f"no such motion at rest goes from {start[j]:g} to {end[j]:g} (joint {j + 1})", fix=fix)
     return np.ascontiguousarray(found.T), null_space(rows)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
 from ident.errors import ExcitationError
+from ident.excitation.moves import Moves
 from ident.excitation.torque_bound import torque_curvature
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.distance import clearance_gradient_bound, clearance_pull_back, clearances
@@ -96,10 +97,9 @@ class KinematicLimits:
     def __post_init__(self) -> None:
         for j, joint in enumerate(self.joints):
             if not self.lower[j] < self.upper[j]:
-                raise ExcitationError(
-                    f"the position limits of joint '{joint}' leave no room: {self.lower[j]:g} to {self.upper[j]:g}",
-                    fix="Check the limits, and the margin that is taken from both",
-                )
+                room = f"{self.lower[j]:g} to {self.upper[j]:g}"
+                fix = "Check the limits, and the margin that is taken from both"
+                raise ExcitationError(f"the position limits of joint '{joint}' leave no room: {room}", fix=fix)
             for what, limit in zip(ORDERS[1:], self.rates[:, j], strict=True):
                 if not limit > 0:
                     raise ExcitationError(f"the {what} limit of joint '{joint}' is {limit:g}, so it cannot move")
@@ -297,6 +297,11 @@ class TorqueLimits:
         """Return the torque without Coulomb friction, (N, n)."""
         return torque(self.model, self.smooth, *states[:3])
 
+    def holding(self, q: Array) -> Array:
+        """Return the torque (N, n) [N m; N] that each joint may need at rest in q (N, n), with friction against it."""
+        still = np.zeros_like(q)
+        return np.asarray(np.abs(self.torques((q, still, still))) + self.coulomb)
+
     def margins(self, states: tuple[Array, ...]) -> Array:
         """Return (N, m): 1 without torque, 0 at the limit less Coulomb friction, negative beyond."""
         tau, j = self.torques(states), self._limited
@@ -382,3 +387,43 @@ def torque_limits(
             problem = f"Coulomb friction{more} of joint '{name}', {friction:g}, takes all of its torque limit {limit:g}"
             raise ExcitationError(problem, fix="Check the friction values and the limit's unit")
     return found
+
+
+def require_torque(limits: TorqueLimits, moves: Moves) -> float:
+    """Return the greatest share of a torque limit that the motion is proven not to exceed, at most 1.
+
+    The proof is that of `TorqueLimits.guarantees`, piece by piece, as the jerk may jump where two of them meet.
+    Raises ExcitationError, naming place, time, joint and torque, where a limit may be exceeded.
+    """
+    begin, greatest = 0.0, 0.0
+    joints = limits.model.robot.joint_names
+    for piece in moves.pieces:
+        motion = Trajectory(piece, np.stack([piece.start, piece.way], axis=1), joints)
+        for found in limits.guarantees(motion):
+            greatest = max(greatest, found.reached / found.limit)
+            if not found.holds:
+                where = f"{piece.name}, which begins {begin:.4g} s after the start"
+                most = f"{found.reached:.4g} {found.unit}, wanted at most {found.limit:.4g} {found.unit}"
+                fix = "Lower the acceleration or the velocity, or take other postures"
+                raise ExcitationError(f"{where}, the {found.what} may reach {most}", fix=fix)
+        begin += piece.duration
+    return greatest
+
+
+def require_clear(scene: Scene, robot: Robot, t: Array, q: Array) -> None:
+    """Raise ExcitationError, naming pair and time, unless every clearance is proven to keep its margin.
+
+    t (N,) [s], q (N, n): joints that move one way from sample to sample. A clearance falls by at most its gradient's
+    bound times the way of each joint, so between two samples it is at least (c_k + c_k+1 - bound . |dq|) / 2.
+    """
+    found = clearances(scene, robot, q)
+    bound = clearance_gradient_bound(scene, robot, np.stack([q.min(axis=0), q.max(axis=0)], axis=1))
+    least = (found[:-1] + found[1:] - np.abs(np.diff(q, axis=0)) @ bound.T) / 2.0
+    wanted = scene.margins(robot)
+    short = wanted - least
+    if short.size and short.max() > 0.0:
+        k, m = np.unravel_index(int(np.argmax(short)), short.shape)
+        may = f"the clearance of {scene.names(robot)[m]} may be {1e3 * least[k, m]:.3g} mm"
+        problem = f"{t[k]:.4g} s after the start {may}, wanted {1e3 * wanted[m]:.3g} mm"
+        fix = "Take other postures, a shorter range, or a higher rate where it is the proof that is short"
+        raise ExcitationError(problem, fix=fix)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import ExcitationError, require_known
-from ident.excitation.bases import count, positive
+from ident.excitation.bases import count, greatest_of_polynomials, positive, to_bernstein
 from ident.model.model import Model, regressor
 from ident.robot.robot import IN_FILE, Joint, Robot
 
@@ -45,7 +45,10 @@ class Moves:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """q(u) = start + way s(u) for 0 <= u <= duration [s], with start, way (n,); `name` says where in a sentence."""
+    """q(u) = start + way s(u) for 0 <= u <= duration [s], with start, way (n,); `name` says where in a sentence.
+
+    It is a `Basis` of the functions 1 and s(u).
+    """
 
     start: Array
     way: Array
@@ -53,10 +56,23 @@ class Piece:
     duration: float
     name: str
 
-    @property
-    def degree(self) -> int:
-        """Of q in time: 0 at rest, 1 at constant velocity."""
-        return int(self.s.degree())
+    periodic = False
+    size = 2
+
+    def values(self, t: Array, order: int) -> Array:
+        """Return the derivatives of 1 and s, (N, 2)."""
+        return np.stack([np.full(len(t), float(order == 0)), self._derivative(order)(t)], axis=1)
+
+    def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
+        """Return the least and greatest value (n,) of each joint's derivative; coefficients (n, 2)."""
+        powers = np.asarray(self._derivative(order).coef, dtype=np.float64)  # of t, and so of t / duration:
+        bernstein = (powers * self.duration ** np.arange(len(powers))) @ to_bernstein(len(powers) - 1)
+        ends = np.array([sign * greatest_of_polynomials(sign * bernstein[None, None])[0] for sign in (-1.0, 1.0)])
+        both = coefficients[:, :1] * (order == 0) + coefficients[:, 1:] * ends
+        return both.min(axis=1), both.max(axis=1)
+
+    def _derivative(self, order: int) -> Polynomial:
+        return self.s.deriv(order) if order else self.s
 
 
 def pause_at(at: Array, duration: float, name: str) -> Piece:
@@ -173,7 +189,7 @@ def sampled(robot: Robot, pieces: Sequence[Piece], rate: float) -> Moves:
         q[part] = piece.start + np.outer(piece.s(u), piece.way)
         qd[part] = np.outer(piece.s.deriv()(u), piece.way)
         qdd[part] = np.outer(piece.s.deriv(2)(u), piece.way)
-        degree[part] = piece.degree
+        degree[part] = piece.s.degree()  # of q in time: 0 at rest, 1 at constant velocity
     return Moves(robot.joint_names, t, q, qd, qdd, degree == 0, degree == 1, tuple(pieces))
 
 
@@ -244,11 +260,9 @@ def _sweep(
     T = max(PEAKS[0] * speed / limits[1], np.sqrt(PEAKS[1] * speed / limits[2]))  # of a start, which covers v T / 2
     straight = span - speed * T
     if straight < 2 * speed / rate:
-        raise ExcitationError(
-            f"joint '{joint.name}' has no room to move at a constant {speed:g}: starting and stopping take "
-            f"{speed * T:.3g} of its range of {span:.3g}",
-            fix="Lower the speed, or raise the acceleration or the sampling rate",
-        )
+        taken = f"starting and stopping take {speed * T:.3g} of its range of {span:.3g}"
+        fix = "Lower the speed, or raise the acceleration or the sampling rate"
+        raise ExcitationError(f"joint '{joint.name}' has no room to move at a constant {speed:g}: {taken}", fix=fix)
     way = (end - start) / span
     ramp = (speed * STEP(Polynomial([0, 1 / T]))).integ()
     name = f"in the sweep of joint '{joint.name}' at {speed:g} {'rad' if joint.kind == 'revolute' else 'm'}/s"

@@ -248,9 +248,8 @@ def _slow_enough(limits: KinematicLimits, basis: Basis) -> None:
         if min(swings) < min(_LEAST_SWING, 0.05 * (limits.upper[j] - limits.lower[j])):
             because = f"because of its {ORDERS[1 + int(np.argmin(swings))]} limit"
             swing = f"{min(swings):.2g} {'rad' if limits.kinds[j] == 'revolute' else 'm'}"
-            problem = (
-                f"joint '{joint}' can swing by {swing} only, {because}, at the base frequency {frequency:.3g} rad/s"
-            )
+            at = f"at the base frequency {frequency:.3g} rad/s"
+            problem = f"joint '{joint}' can swing by {swing} only, {because}, {at}"
             fix = f"Lower the base frequency: make the motion longer than {basis.duration:.3g} s"
             raise ExcitationError(problem, fix=fix)
 
@@ -259,8 +258,6 @@ def _small_enough(basis: Basis) -> None:
     """Raise ExcitationError when the search's tables would not fit into memory."""
     size = 4 * 8 * instants(basis) * basis.size / 1e9
     if size > _MOST_TABLES:
-        raise ExcitationError(
-            f"a search among motions of {basis.size} coefficients per joint keeps {size:.3g} GB of tables, which grow "
-            f"with the square of that number; {_MOST_TABLES:g} GB is the most",
-            fix="Use fewer harmonics or intervals",
-        )
+        tables = f"{size:.3g} GB of tables, which grow with the square of that number; {_MOST_TABLES:g} GB is the most"
+        problem = f"a search among motions of {basis.size} coefficients per joint keeps {tables}"
+        raise ExcitationError(problem, fix="Use fewer harmonics or intervals")

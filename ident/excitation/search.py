@@ -112,10 +112,9 @@ def search(
             break
     if best is None:
         what = max(set(obstacles), key=obstacles.count) if obstacles else "time ran out"
-        raise ExcitationError(
-            f"no motion that keeps every limit was found in {len(done)} starts; in the way was: {what}",
-            fix="Widen that limit, change the start posture, lower the base frequency, or allow more time",
-        )
+        none = f"no motion that keeps every limit was found in {len(done)} starts"
+        fix = "Widen that limit, change the start posture, lower the base frequency, or allow more time"
+        raise ExcitationError(f"{none}; in the way was: {what}", fix=fix)
     value, z, guarantees = best
     return Design(problem.trajectory(z), value, problem.factor(z), guarantees, tuple(done), ended)
 

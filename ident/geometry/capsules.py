@@ -50,11 +50,8 @@ def link_capsules(robot: Robot, radius: float) -> tuple[Capsule, ...]:
     found = []
     for i, link in enumerate(robot.links):
         own = robot.joints[i]
-        ends = {
-            joint.name: joint.placement.rotation @ joint.point + joint.placement.position
-            for joint in robot.joints
-            if joint.parent == i
-        }
+        carried = [joint for joint in robot.joints if joint.parent == i]
+        ends = {j.name: j.placement.rotation @ j.point + j.placement.position for j in carried}
         if not ends:
             ends = {"tip": np.zeros(3)} | {body.name: body.pose.position for body in robot.fixed if body.link == i}
         far = {name: end for name, end in ends.items() if np.linalg.norm(end - own.point) > 1e-9}
@@ -263,7 +260,6 @@ def _cloud(at: At, geometry: Element, folder: Path) -> Cloud:
 
 
 def _mesh_points(at: At, mesh: Element, folder: Path) -> Array:
-    """Return the vertices (k, 3) [m] of a <mesh>."""
     name = at.text(mesh, "filename")
     path = _mesh_path(at, mesh, name, folder)
     scale = np.array(at.numbers(mesh, "scale", 3)) if "scale" in mesh.attributes else np.ones(3)

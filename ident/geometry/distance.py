@@ -127,12 +127,7 @@ def _compiled(scene: Scene, robot: Robot) -> tuple[Tree, Geometry]:
     boxes = [s for s in shapes if isinstance(s, Box)]
     groups: tuple[Sequence[Capsule | Point | Plane | Box], ...] = (bodies, planes, boxes)
     index = {s.name: k for group in groups for k, s in enumerate(group)}
-
-    def kind(pair: Pair) -> int:
-        if isinstance(pair.second, Capsule):
-            return CAPSULE
-        return PLANE if isinstance(pair.second, Plane) else ROOM if pair.kind == "workspace" else BOX
-
+    kinds = {"self": CAPSULE, "environment": BOX, "workspace": ROOM}
     pairs = scene.pairs(robot)
     return tree(robot), Geometry(
         link=np.array([link for link, _ in placed], dtype=np.int64),
@@ -144,7 +139,7 @@ def _compiled(scene: Scene, robot: Robot) -> tuple[Tree, Geometry]:
         rotation=np.array([b.pose.rotation for b in boxes]).reshape(-1, 3, 3),
         centre=np.array([b.pose.position for b in boxes]).reshape(-1, 3),
         half=np.array([0.5 * b.size for b in boxes]).reshape(-1, 3),
-        kind=np.array([kind(p) for p in pairs], dtype=np.int64),
+        kind=np.array([PLANE if isinstance(p.second, Plane) else kinds[p.kind] for p in pairs], dtype=np.int64),
         first=np.array([index[p.first.name] for p in pairs], dtype=np.int64),
         second=np.array([index[p.second.name] for p in pairs], dtype=np.int64),
     )

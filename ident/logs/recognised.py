@@ -15,6 +15,7 @@ from typing import Literal
 from unicodedata import normalize
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.logs.manifest import UNITS, Quantity, si_factor
@@ -387,7 +388,12 @@ def unit_of(value: float, quantity: Quantity, of: str = "angle") -> str:
 
 
 def within(values: Array, robot: Robot) -> bool:
-    """Return whether positions (rows, n) [rad; m] stay within the limits, or a turn and a half, a hundredth apart.
+    """Return whether positions (rows, n) [rad; m] stay within what `beyond` takes for the limits."""
+    return not beyond(values, robot).any()
+
+
+def beyond(values: Array, robot: Robot) -> NDArray[np.bool_]:
+    """Return which positions (rows, n) [rad; m] leave the limits, or a turn and a half, but for a hundredth of them.
 
     Joints without limits have the latter, and such as turn a whole turn either way: nothing stops them there.
     """
@@ -396,7 +402,7 @@ def within(values: Array, robot: Robot) -> bool:
         np.where(np.abs(end) < 1.99 * pi, end, free) for end, free in zip(ends, (-3 * pi, 3 * pi), strict=True)
     )
     low, high = low - (BEYOND[0] * np.abs(low) + BEYOND[1]), high + (BEYOND[0] * np.abs(high) + BEYOND[1])
-    return bool(np.all(np.mean((values < low) | (values > high), axis=0) < 0.01))
+    return np.asarray(np.mean((values < low) | (values > high), axis=0) >= 0.01)
 
 
 def units_of(unit: str, robot: Robot, sliding: str = "") -> tuple[str, ...]:

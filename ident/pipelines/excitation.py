@@ -17,8 +17,7 @@ from ident.excitation.information import CRITERIA, Worth, condition, scaled_cond
 from ident.excitation.limits import KinematicLimits, TorqueLimits, soft_told
 from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, search
-from ident.excitation.storage import load_trajectory, save_trajectory, write_csv, write_ros2
-from ident.excitation.trajectory import Trajectory
+from ident.excitation.trajectory import Trajectory, load_trajectory, save_trajectory, write_csv, write_ros2
 from ident.export.code.trajectory import write_trajectory
 from ident.files import csv_cell, csv_text, hashes, provenance, whole_folder, write_whole
 from ident.geometry.scene import Scene

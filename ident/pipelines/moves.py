@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.errors import ExcitationError, InputError
-from ident.excitation.limits import TorqueLimits, soft_told, torque_limits
+from ident.excitation.limits import TorqueLimits, require_clear, require_torque, soft_told, torque_limits
 from ident.excitation.moves import (
     RAMP,
     Moves,
@@ -23,8 +23,7 @@ from ident.excitation.moves import (
     velocity_sweep,
     with_accelerations,
 )
-from ident.excitation.path import holding_torque, require_clear, require_torque
-from ident.excitation.storage import write_csv, write_ros2
+from ident.excitation.trajectory import write_csv, write_ros2
 from ident.files import file_word, whole_folder
 from ident.geometry.distance import clearances
 from ident.geometry.scene import Scene
@@ -81,7 +80,7 @@ def postures(
         if scene is not None:
             free &= (clearances(scene, arm, q) > scene.margins(arm)).all(axis=1)
         if limits is not None:
-            tried[:] = [holding_torque(limits, q)]
+            tried[:] = [limits.holding(q)]
             free &= (tried[0] <= limits.effort).all(axis=1)
         return free
 

@@ -22,6 +22,7 @@ from ident.logs.recognised import (
     Family,
     Related,
     belongs,
+    beyond,
     clocks,
     counts,
     fitting_units,
@@ -278,8 +279,11 @@ def _position_unit(
         if continued(list(raw[:, turning].T), [turn] * len(turning), [])[1]:
             why["position"] += f"; {unit}, as they leap by a whole turn in it"
             return unit, "joint", robot
-    if "rad" in fits and np.ptp(np.deg2rad(raw[:, turning]), axis=0).max() < STILL:
-        why["position"] += "; rad, for in deg they would hardly move"
+    far = beyond(raw, robot)
+    if 2 * np.sum((np.ptp(np.deg2rad(raw), axis=0) < STILL)[turning] & ~far[turning]) > len(turning):
+        names = ", ".join(robot.joint_names[k] for k in turning if far[k])
+        note = f"; NOTE: {names} leaves its limits: are these, its zero and its unit right?" if names else ""
+        why["position"] += f"; rad, for in deg they would hardly move{note}"
         return "rad", "joint", robot
     if not fits and np.abs(raw[:, turning]).max() > COUNTED and not np.any(raw[:, turning] % 1.0):
         why["position"] += "; whole numbers far beyond the joints' limits: an encoder's counts"

@@ -12,6 +12,7 @@ from decimal import Decimal
 import numpy as np
 
 from ident.arrays import Array
+from ident.errors import plural
 
 _SAME = 1e-11  # rad: what twelve digits leave decides nothing, and stays as it is written
 _COSINES = (0.0, *(math.cos(math.radians(angle)) for angle in (75, 60, 45, 30, 15)), 1.0)
@@ -60,11 +61,10 @@ def rounding_told(rounded: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         return ()
     names = [f"'{joint}' ({', '.join(words)})" for joint, words in rounded.items()]
     shown = ", ".join([*names[:6], *([f"{len(names) - 6} more"] if len(names) > 6 else [])])
-    return (
-        f"angles of {len(names)} joint{'s' if len(names) > 1 else ''} are rounded multiples of 15 degrees, and are"
-        f" taken as these: {shown}; "
-        "a robot file with literal_angles = true takes them as they are written",
+    told = (
+        f"angles of {plural(len(names), 'joint')} are rounded multiples of 15 degrees, and are taken as these: {shown}"
     )
+    return (f"{told}; a robot file with literal_angles = true takes them as they are written",)
 
 
 def _decimals(word: str) -> int:
@@ -75,6 +75,5 @@ def _decimals(word: str) -> int:
 def _is_rounded(value: float, target: float, decimals: int) -> bool:
     unit = 10.0**-decimals
     short = abs(target) - abs(value)
-    return (
-        abs(short) <= 0.500001 * unit or 0.0 < short < unit or abs(value - float(np.float32(target))) <= 0.500001 * unit
-    )
+    off = min(abs(short), abs(value - float(np.float32(target))))
+    return off <= 0.500001 * unit or 0.0 < short < unit

@@ -158,8 +158,9 @@ def _from_urdf(table: Table, path: Path) -> Robot:
 
 
 def _keep(table: Table) -> tuple[str, ...]:
-    keep = table.texts("keep") if "keep" in table.data else ()
-    if "keep" in table.data and not keep:
+    if "keep" not in table.data:
+        return ()
+    if not (keep := table.texts("keep")):
         raise table.error("keep", "is an empty list, which keeps no joint moving", "Name joints, or leave it out")
     return tuple(keep)
 

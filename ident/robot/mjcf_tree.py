@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ident.errors import RobotError
 from ident.robot.mjcf import Attributes, FoundJoint, Mjcf
 from ident.robot.robot import GRAVITY, Limits
 from ident.robot.xml import Attribute, Element, Urdf, UrdfJoint, UrdfLink
@@ -36,17 +35,14 @@ def tree(root: Element, file: str) -> Urdf:
     links = {WORLD: UrdfLink(WORLD, root, None)}
     joints: dict[str, UrdfJoint] = {}
     ties, efforts = _ties(root, found), _efforts(root, found)
-    movers: dict[str, list[str]] = {}
-    for name, joint in found.joints.items():
-        movers.setdefault(joint.body, []).append(name)
     for key, body in found.bodies.items():
         element, parent = found.elements[key], body.parent or WORLD
         origin, written = _seen(found, key), _seen(literal, key)
-        for i, name in enumerate(movers.get(key, ()), start=1):
+        for i, name in enumerate(found.moves.get(key, ()), start=1):
             mover, joint = found.movers[name], found.joints[name]
-            _named(joint, mover, element, file)
+            _named(joint, mover, element, found)
             parts = tuple(_parts(joint, mover, ties.get(name)))
-            last = i == len(movers[key])
+            last = i == len(found.moves[key])
             child = key if last else f"{key}/{name}"
             links[child] = UrdfLink(child, element, body.inertial if last else np.zeros(10))
             joints[name] = UrdfJoint(
@@ -62,7 +58,7 @@ def tree(root: Element, file: str) -> Urdf:
                 limits=_limits(joint, mover, found, efforts.get(name, math.inf)),
             )
             parent, origin, written = child, Pose.identity(), Pose.identity()
-        if key not in movers:
+        if key not in found.moves:
             links[key] = UrdfLink(key, element, body.inertial)
             name = f"{key} (fixed)"
             joints[name] = UrdfJoint(name, "fixed", element, parent, key, origin, written, body.rounded)
@@ -82,16 +78,15 @@ def _seen(found: Mjcf, key: str) -> Pose:
     return body.pose if body.parent is None else found.bodies[body.parent].pose.inverse() @ body.pose
 
 
-def _named(joint: FoundJoint, mover: Element, body: Element, file: str) -> None:
+def _named(joint: FoundJoint, mover: Element, body: Element, found: Mjcf) -> None:
     """Refuse joints that have no name, move a body without one, or do not stand at zero where the file has them."""
     if joint.type in ("hinge", "slide"):
         for element in (mover, body):
             if "name" not in element.attributes:
-                problem = f"a {element.tag} that moves has no name"
-                raise RobotError(problem, file=file, line=element.line, fix="Name it")
+                raise found.error(f"a {element.tag} that moves has no name", element, "Name it")
         if joint.kind.endswith("with a ref"):
             fix = "Set it to 0, and turn the body to where it stands at joint position 0"
-            raise RobotError("a joint has a ref", file=file, line=mover.line, fix=fix)
+            raise found.error("a joint has a ref", mover, fix)
 
 
 def _parts(joint: FoundJoint, mover: Element, tie: tuple[str, float, float] | None) -> Iterator[Element]:
@@ -122,7 +117,7 @@ def _ties(root: Element, found: Mjcf) -> dict[str, tuple[str, float, float]]:
                 continue
             if element.tag in ("connect", "weld"):
                 fix = "Closed chains are not modelled: remove it if the robot's own joints form none"
-                raise RobotError(f"<{element.tag}> closes a chain", file=found.file, line=element.line, fix=fix)
+                raise found.error(f"<{element.tag}> closes a chain", element, fix)
             if element.tag == "joint" and {"joint1", "joint2"} <= values.keys():
                 law = [*_some(found, element, values, "polycoef", "0 1"), 0.0]
                 ties[values["joint1"]] = (values["joint2"], law[0], law[1])

@@ -144,7 +144,7 @@ def to_robot(
             *urdf.notes,
             *rounding_told(rounded),
             *(note for joint in urdf.joints.values() for note in joint.notes),
-            *_unlimited_told([j for j in joints if _limited(urdf.joints[j.name])]),
+            *_unlimited_told(joints, urdf),
             *(
                 f"link '{link}' has no inertial of its own, and weighs what is fixed to it: {own[0]:.3g} kg"
                 for link, own in zip(links, inertials, strict=True)
@@ -165,12 +165,8 @@ def parse_document(data: bytes, *, file: str | None = None) -> Urdf:
     if root.tag != "robot":
         raise RobotError(f"the root element is <{root.tag}>, wanted <robot>", file=file, line=root.line)
     if macro := next((c for c in root.children if c.tag.startswith("xacro:")), None):
-        raise RobotError(
-            f"the file holds <{macro.tag}> and is a xacro template, not yet a URDF",
-            file=file,
-            line=macro.line,
-            fix="Expand it first: xacro FILE > robot.urdf",
-        )
+        problem = f"the file holds <{macro.tag}> and is a xacro template, not yet a URDF"
+        raise RobotError(problem, file=file, line=macro.line, fix="Expand it first: xacro FILE > robot.urdf")
     links: dict[str, UrdfLink] = {}
     for element in root.all("link"):
         name = At(file, "<link>").text(element, "name")
@@ -291,18 +287,13 @@ def _softened(at: At, joint: UrdfJoint, limits: Limits) -> Limits:
     return replace(limits, soft_lower=lower, soft_upper=upper) if lower < upper else limits
 
 
-def _limited(joint: UrdfJoint) -> bool:
-    return joint.kind != "continuous" and joint.limits is None
-
-
-def _unlimited_told(joints: Sequence[Joint]) -> list[str]:
-    """Return a note on the joints whose limits leave them no room."""
-    own = [(j.limits.upper, j.limits.velocity, j.limits.effort) for j in joints]
-    names = [f"'{j.name}'" for j, limits in zip(joints, own, strict=True) if math.inf in limits]
-    if not names:
-        return []
-    told = f"limits of {plural(len(names), 'joint')} are zero, and are taken as not given: {', '.join(names[:6])}"
-    return [f"{told}{', ...' if len(names) > 6 else ''}"]
+def _unlimited_told(joints: Sequence[Joint], urdf: Urdf) -> list[str]:
+    """Return a note on the joints whose <limit> leaves them no room."""
+    limited = [j for j in joints if urdf.joints[j.name].kind != "continuous" and urdf.joints[j.name].limits is None]
+    names = [f"'{j.name}'" for j in limited if math.inf in (j.limits.upper, j.limits.velocity, j.limits.effort)]
+    some = f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}"
+    told = f"limits of {plural(len(names), 'joint')} are zero, and are taken as not given: {some}"
+    return [told] if names else []
 
 
 def _root(links: Mapping[str, UrdfLink], joints: Mapping[str, UrdfJoint], file: str | None) -> str:

@@ -190,7 +190,6 @@ def _scalar(state: _State, what: Kind, found: Groups, line: int) -> None:
 
 
 def _box(state: _State, what: What, found: Groups, line: int) -> None:
-    """Read one edge of the bounding box."""
     if "box" not in state.at:
         state.begin("box", line)
         state.units["box"], state.entries["box"] = "", {}
@@ -293,12 +292,8 @@ _TAKE: Mapping[What, Any] = {
     "moment": _moment, "tensor": _tensor, "point": _point, "row": _row, "box": _box,
 }  # fmt: skip
 
-_NEEDED = {
-    "center": ("x", "y", "z"),
-    "principal": ("Px", "Py", "Pz"),
-    "at_center": tuple(i + j for i in "xyz" for j in "xyz"),
-    "at_origin": tuple(i + j for i in "xyz" for j in "xyz"),
-}
+_NINE = tuple(i + j for i in "xyz" for j in "xyz")
+_NEEDED = {"center": ("x", "y", "z"), "principal": ("Px", "Py", "Pz"), "at_center": _NINE, "at_origin": _NINE}
 
 
 #: No number of a sheet is smaller, in SI, but zero; so that no square or product of them overflows.
@@ -354,17 +349,14 @@ def _same_units(state: _State) -> None:
     lengths = {n.unit: n for n in state.entries["center"].values()}
     if len(lengths) > 1:
         state.fail(f"the centre of mass is in {' and '.join(lengths)}", state.at["center"])
-    length = next(iter(lengths))
-    want = f"{mass.unit} {length}^2"
+    (length,) = lengths
+    lines = f"lines {mass.line} and {state.at['center']}"
+    others = f"while mass and centre ({lines}) are in {mass.unit} and {length}: one report has one system of units"
+    fix = "Print the report again, and do not join parts of two"
     for key in ("principal", "at_center", "at_origin"):
         for name, number in state.entries.get(key, {}).items():
-            if number.unit and number.unit != want:
-                state.fail(
-                    f"{name} of the {_SAID[key]} is in {number.unit}, while mass and centre (lines {mass.line} and "
-                    f"{state.at['center']}) are in {mass.unit} and {length}: one report has one system of units",
-                    number.line,
-                    "Print the report again, and do not join parts of two",
-                )
+            if number.unit not in ("", f"{mass.unit} {length}^2"):
+                state.fail(f"{name} of the {_SAID[key]} is in {number.unit}, {others}", number.line, fix)
 
 
 def _six(state: _State, key: str) -> Any:
@@ -373,9 +365,7 @@ def _six(state: _State, key: str) -> Any:
     for i, j in (("x", "y"), ("x", "z"), ("y", "z")):
         a, b = nine[i + j], nine[j + i]
         if abs(a.value - b.value) > a.half + b.half:
-            state.fail(
-                f"the {_SAID[key]} is not symmetric: {i}{j} is {a.text} (line {a.line}), {j}{i} is {b.text}",
-                b.line,
-                "Print the report again; one of the two was changed",
-            )
+            two = f"{i}{j} is {a.text} (line {a.line}), {j}{i} is {b.text}"
+            fix = "Print the report again; one of the two was changed"
+            state.fail(f"the {_SAID[key]} is not symmetric: {two}", b.line, fix)
     return tuple(nine[e] for e in ENTRIES)

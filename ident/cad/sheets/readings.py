@@ -52,27 +52,30 @@ def _steiner(sheet: Sheet) -> dict[str, Range]:
 # ---- readings ------------------------------------------------------------------------------------------------------
 
 
+#: Entry or test that refutes a reading, how far outside in units of the rounding allowed, sentence.
+Refutation = tuple[str, float, str]
+
+
 @dataclass(frozen=True)
 class Reading:
-    """One way to read a sheet: the sign of its products, and whether its tensors are about the points it names.
-
-    `against`: what refutes it, (entry or test, how far outside in units of the rounding allowed, sentence).
+    """One way to read a sheet: the sign of its products, whether its tensors are about the points it names, and
+    `against`, what refutes it.
     """
 
     products: Products
     as_named: bool
-    against: tuple[tuple[str, float, str], ...]
+    against: tuple[Refutation, ...]
 
 
 def _against(
     sheet: Sheet, shift: dict[str, Range], built: dict[str, Range], products: Products, as_named: bool
-) -> list[tuple[str, float, str]]:
+) -> list[Refutation]:
     center, origin = sheet.at_center, sheet.at_origin
     if not as_named:
         center, origin = origin, center
     unit, factor = sheet.tensor[0].unit, float(sheet.tensor[0].factor)
     sign = -1 if products == "positive" else 1
-    found: list[tuple[str, float, str]] = []
+    found: list[Refutation] = []
     extra = _ARITHMETIC * max(abs(float(n.value)) for six in (center, origin) if six for n in six)
     c = None if center is None else _ranges(center, sign, extra)
     o = None if origin is None else _ranges(origin, sign, extra)
@@ -89,10 +92,8 @@ def _against(
     for entry, axes in built.items():
         if not axes.meets(c[entry]):
             width = axes.hi - axes.lo + c[entry].hi - c[entry].lo
-            text = (
-                f"the principal axes and moments give {_shown(axes, factor)} {unit} for the tensor's {entry}, "
-                f"which would be {_shown(c[entry], factor)}"
-            )
+            given = f"the principal axes and moments give {_shown(axes, factor)} {unit} for the tensor's {entry}"
+            text = f"{given}, which would be {_shown(c[entry], factor)}"
             found.append((f"axes {entry}", axes.gap(c[entry]) / width, text))
     found += _against_moments(sheet, middle, half, unit, factor)
     found += _against_matter(middle, half, unit, factor)
@@ -110,15 +111,11 @@ def _outside(entry: str, difference: Range, shift: Range, sign: int, unit: str, 
     product = entry[0] != entry[1]
     if product and sign < 0:
         difference, shift = -difference, -shift
-    what = {"xx": "m (y^2 + z^2)", "yy": "m (x^2 + z^2)", "zz": "m (x^2 + y^2)"}.get(
-        entry, f"{'+' if sign < 0 else '-'} m {entry[0]} {entry[1]}"
-    )
+    moments = {"xx": "m (y^2 + z^2)", "yy": "m (x^2 + z^2)", "zz": "m (x^2 + y^2)"}
+    what = moments.get(entry, f"{'+' if sign < 0 else '-'} m {entry[0]} {entry[1]}")
     width = difference.hi - difference.lo + shift.hi - shift.lo
-    text = (
-        f"I{entry} at the origin less {entry} at the centre is {_shown(difference, factor)} {unit}, "
-        f"and {what} would be {_shown(shift, factor)}"
-    )
-    return difference.gap(shift) / width, text
+    printed = f"I{entry} at the origin less {entry} at the centre is {_shown(difference, factor)} {unit}"
+    return difference.gap(shift) / width, f"{printed}, and {what} would be {_shown(shift, factor)}"
 
 
 def _shown(r: Range, factor: float) -> str:
@@ -146,9 +143,7 @@ def _from_axes(sheet: Sheet) -> dict[str, Range]:
     return found
 
 
-def _against_moments(
-    sheet: Sheet, middle: Array, half: Array, unit: str, factor: float
-) -> list[tuple[str, float, str]]:
+def _against_moments(sheet: Sheet, middle: Array, half: Array, unit: str, factor: float) -> list[Refutation]:
     """Compare the eigenvalues of I_C with the principal moments; rounding moves them by |half| at most (Weyl)."""
     if sheet.moments is None:
         return []
@@ -160,14 +155,12 @@ def _against_moments(
     k = int(np.argmax(off / allowed))
     if off[k] <= allowed[k]:
         return []
-    text = (
-        f"a principal moment would be {eigenvalues[k] / factor:.10g} {unit}, {printed[k].text} is printed, "
-        f"and rounding explains {allowed[k] / factor:.2g}"
-    )
+    would = f"a principal moment would be {eigenvalues[k] / factor:.10g} {unit}"
+    text = f"{would}, {printed[k].text} is printed, and rounding explains {allowed[k] / factor:.2g}"
     return [("moments", float((off[k] - allowed[k]) / allowed[k]), text)]
 
 
-def _against_matter(middle: Array, half: Array, unit: str, factor: float) -> list[tuple[str, float, str]]:
+def _against_matter(middle: Array, half: Array, unit: str, factor: float) -> list[Refutation]:
     """Check that tr(I)/2 E - I, the integral of r r^T dm, is positive semidefinite within rounding."""
     sigma = np.trace(middle) / 2 * np.eye(3) - middle
     blur = np.where(np.eye(3) > 0, np.trace(half) / 2, half)
@@ -298,7 +291,7 @@ def declared(sheet: Sheet) -> tuple[Products | None, str]:
     return sheet.documented, f"{sheet.documented_by} say" if sheet.documented else ""
 
 
-def _strongest(against: Sequence[tuple[str, float, str]]) -> str:
+def _strongest(against: Sequence[Refutation]) -> str:
     return max(against, key=lambda a: a[1])[2]
 
 
@@ -311,10 +304,8 @@ def why_undecided(sheet: Sheet) -> str:
     entry = max(("xy", "xz", "yz"), key=lambda e: abs(shift[e].lo + shift[e].hi))
     k = ENTRIES.index(entry)
     blur = float(sheet.at_center[k].half + sheet.at_origin[k].half) / factor
-    a, b = entry[0], entry[1]
-    return (
-        f"the largest shift, m {a} {b} of {_shown(-shift[entry], factor)} {unit}, drowns in the rounding of {blur:.2g}"
-    )
+    largest = f"m {entry[0]} {entry[1]} of {_shown(-shift[entry], factor)} {unit}"
+    return f"the largest shift, {largest}, drowns in the rounding of {blur:.2g}"
 
 
 def _sound(sheet: Sheet) -> Decision:

@@ -224,24 +224,23 @@ def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
         yield Mistake("joint order", f"{names[a]} and {names[b]}", what, mend, undone.joints(_swap(n, a, b)))
     for a in range(n - 1):
         for sign, word in ((1.0, "plus"), (-1.0, "minus")):
-            mixed = np.eye(n)
-            mixed[a + 1, a] = sign
+            matrix = np.eye(n)
+            matrix[a + 1, a] = sign
             coupled = f"also moves with {names[a]}: coupled {word} one to one"
-            mend = described.keys(below("transmission", *_transmission(mixed, names)))
-            for what, change, whose in (
-                (f"its drive {coupled}", undone.joints(mixed), "position and torque"),
-                (f"its torque, not its position, is that of a drive that {coupled}", undone.motors(mixed), "torque"),
-            ):
+            mend = described.keys(below("transmission", *_transmission(matrix, names)))
+            torque_alone = "its torque, not its position, is that of a drive that"
+            for what, whose in (("its drive", "position and torque"), (torque_alone, "torque")):
                 both = f'{mend}, and `side = "motor"` for {whose} in dataset.toml'
-                yield Mistake("coupling", names[a + 1], what, both, change)
+                change = undone.motors(matrix, positions=whose != "torque")
+                yield Mistake("coupling", names[a + 1], f"{what} {coupled}", both, change)
 
 
-def _transmission(mixed: Array, joints: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines of a robot file for drives whose speeds are `mixed` (n, n) of those of the joints."""
-    motors = [f"motor{j + 1}" for j in range(len(mixed))]
-    ((a, b),) = np.argwhere(mixed - np.eye(len(mixed)))
-    coupling = f'coupling = [{{ motor = "{motors[a]}", joint = "{joints[b]}", ratio = {mixed[a, b]:.0f} }}]'
-    return f"motors = {motors}".replace("'", '"'), f"ratios = {[1] * len(mixed)}", coupling
+def _transmission(matrix: Array, joints: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of a robot file for drives, q_drive = matrix @ q_joint, one of which moves with two joints."""
+    motors = [f"motor{j + 1}" for j in range(len(matrix))]
+    ((a, b),) = np.argwhere(matrix - np.eye(len(matrix)))
+    coupling = f'coupling = [{{ motor = "{motors[a]}", joint = "{joints[b]}", ratio = {matrix[a, b]:.0f} }}]'
+    return f"motors = {motors}".replace("'", '"'), f"ratios = {[1] * len(matrix)}", coupling
 
 
 def _columns(robot: Robot) -> Iterator[Mistake]:

@@ -70,15 +70,21 @@ def joints(mixed: Array) -> Without:
     return lambda r, _: replace(r, positions=mixed @ r.positions, zeros=mixed @ r.zeros, torques=back @ r.torques)
 
 
-def motors(mixed: Array) -> Without:
-    """Return torques that are those of drives, whose speeds are `mixed` (n, n) of the joints', with their friction."""
-    coupled = np.flatnonzero(np.count_nonzero(mixed, axis=1) > 1).tolist()
-    more = tuple(term for j in coupled for term in coupled_drive(f"coupled drive {j + 1}", tuple(mixed[j])))
+def motors(matrix: Array, positions: bool) -> Without:
+    """Return torques, and positions or not, that are those of drives, q_drive = matrix @ q_joint, with their friction.
+
+    Only drives of several joints have terms of their own.
+    """
+    coupled = np.flatnonzero(np.count_nonzero(matrix, axis=1) > 1).tolist()
+    more = tuple(term for j in coupled for term in coupled_drive(f"coupled drive {j + 1}", tuple(matrix[j])))
     known = {term.motor for term in more}
+    to_joints = joints(np.asarray(np.linalg.inv(matrix), dtype=float))
 
     def without(reading: Reading, _: float) -> Reading:
         others = (term for term in reading.terms if getattr(term, "motor", None) not in known)
-        return replace(reading, torques=mixed.T @ reading.torques, terms=(*others, *more))
+        of_joints = to_joints(reading, 0.0)
+        kept = of_joints if positions else replace(reading, torques=of_joints.torques)
+        return replace(kept, terms=(*others, *more))
 
     return without
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from ident.arrays import Array
 from ident.errors import ExcitationError
 from ident.excitation.bases import DEGREE, Fourier, FourierAndPolynomial, PeriodicSpline, pieces_of_b_spline
-from ident.excitation.storage import origin, require_joints
-from ident.excitation.trajectory import Trajectory
+from ident.excitation.trajectory import Trajectory, origin, require_joints
 from ident.export.text import filled
 from ident.files import write_whole
 from ident.robot.robot import Robot

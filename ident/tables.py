@@ -144,10 +144,9 @@ class Table:
 
     def numbers(self, key: str, count: int) -> Array:
         """Return so many finite numbers (count,)."""
-        values = self.read(key, lambda value: _list(value, f"{count} numbers"))
-        if len(values) != count:
-            raise self.error(key, f"has {len(values)} entries, wanted {count} numbers")
-        entries = self.entries(key)
+        entries = self.entries(key, f"{count} numbers")
+        if len(entries.data) != count:
+            raise self.error(key, f"has {len(entries.data)} entries, wanted {count} numbers")
         return np.array([entries.number(k) for k in entries.data])
 
     def flag(self, key: str, default: bool) -> bool:
@@ -160,8 +159,7 @@ class Table:
 
     def texts(self, key: str) -> list[str]:
         """Return a list of texts."""
-        self.read(key, lambda value: _list(value, "a list of texts"))
-        entries = self.entries(key)
+        entries = self.entries(key, "a list of texts")
         return [entries.text(k) for k in entries.data]
 
     def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
@@ -181,13 +179,13 @@ class Table:
         """Return a list of tables within this one; none where it is left out and optional."""
         if optional and key not in self.data:
             return []
-        self.read(key, lambda value: _list(value, f"tables [[{key}]]"))
-        entries = self.entries(key)
+        entries = self.entries(key, f"tables [[{key}]]")
         return [entries.table(k) for k in entries.data]
 
-    def entries(self, key: str) -> Table:
+    def entries(self, key: str, wanted: str = "a list") -> Table:
         """Return a list within this table as a table whose keys are KEY[1], KEY[2] and so on."""
-        found = {f"{key}[{i + 1}]": value for i, value in enumerate(self.data[key])}
+        values = self.read(key, lambda value: _list(value, wanted))
+        found = {f"{key}[{i + 1}]": value for i, value in enumerate(values)}
         return Table(found, self.path, self.file, self.kind)
 
 

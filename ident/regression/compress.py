@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -180,21 +180,18 @@ def reduced(parts: Iterable[Keyed]) -> Keyed:
     """Return the segments of all parts: those of ARITY neighbours joined, then those of ARITY of these, and so on."""
     levels: list[list[Keyed]] = []
     for part in parts:
-        _push(levels, 0, part)
+        joint = part
+        for depth in count():  # a level that is full is joined and becomes a part of the next one
+            if depth == len(levels):
+                levels.append([])
+            levels[depth].append(joint)
+            if len(levels[depth]) < ARITY:
+                break
+            joint, levels[depth] = joined(levels[depth]), []
     left: list[Keyed] = []
     for level in levels:
         left = [joined([*level, *left])] if level or left else []
     return left[0] if left else {}
-
-
-def _push(levels: list[list[Keyed]], depth: int, part: Keyed) -> None:
-    """Add a part to a level of the tree; a level that is full is joined and becomes a part of the next one."""
-    if depth == len(levels):
-        levels.append([])
-    levels[depth].append(part)
-    if len(levels[depth]) == ARITY:
-        full, levels[depth] = levels[depth], []
-        _push(levels, depth + 1, joined(full))
 
 
 def gathered(columns: Columns, segments: Keyed) -> Regression:

@@ -85,7 +85,7 @@ def estimated(
     """Return the estimate that the words describe; each may be chosen whatever the others are.
 
     loss: "wls" divides each joint's residual by its noise, sigma (n,) [N m; N] or by default `joint_noise`; "ols"
-    counts all alike; "huber" is "wls" of factors whose rows have its weights (`robust.reweighted`). feasible: whether
+    counts all alike; "huber" is "wls" of factors whose rows have its weights (`reweighted`). feasible: whether
     links must be able to exist, and friction and drive inertia be non-negative (Sousa, Cortesao, IJRR 2014; Wensing,
     Kim, Slotine, RA-L 2018). prior: what is drawn to; None is nothing, or neutral bodies where links need a scale.
     weight: a number that is 0 or more; "vanishing", the point closest to the prior among those whose squared residual

@@ -2,7 +2,7 @@
 
     f(x) = |A x - z|^2 / N + weight * sum_i (tr(J0_i^-1 J_i) - log det Q_i)     with G x <= h, E x = e
 
-in the coordinates of `program`. log det keeps links inside of what can exist, so f is smooth: no conic solver is needed
+in `Coordinates`. log det keeps links inside of what can exist, so f is smooth: no conic solver is needed
 and nothing is compiled. A step is primal-dual (Boyd, Vandenberghe 2004, 11.7): multipliers Z_i, y aim at Q_i Z_i =
 weight, and at y (h - G x) = mu, which falls. It is taken in the coordinates of Nesterov and Todd (1997),
 Q + B S B' with B' Z B = B^-1 Q B'^-1 diagonal, where the links' Hessian is the identity however near the edge they are.

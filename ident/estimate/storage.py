@@ -36,7 +36,7 @@ _BY_JOINT = ("sigma", "rms", "relative")
 def save_estimate(estimate: Estimate, path: str | Path) -> Path:
     """Write an estimate to `path` (JSON), whole or not at all.
 
-    theta is rounded to `written.DIGITS` significant digits; what could not be computed becomes null.
+    theta is rounded to `estimate.DIGITS` significant digits; what could not be computed becomes null.
     Raises InfeasibleError when the estimate claims to be feasible and the numbers as written are not,
     InputError when a number is missing that must be there, or the place cannot be written to.
     """

@@ -419,7 +419,7 @@ class Search:
         return replace(found, missed=float(np.sqrt(after[1].sum() / self._torques)))
 
     def _errors(self, taken: Sequence[int], every: Sequence[int]) -> Array:
-        """Return each segment's left-out errors (2, s), as `_weighed` has them."""
+        """Return each segment's left-out errors (2, s), as `Judge.weighed` has them."""
         key = tuple(sorted(taken)), tuple(every)
         if key not in self._known:
             self._known[key] = self._judge.weighed(self._judge.left_out(self._columns(key[0]), every))

@@ -221,13 +221,17 @@ def badly_predicted(result: Result) -> bool:
 
     All joints together, or one joint beyond the noise of its readings.
     """
-    total = result.validation.total("identified") if result.validation else None
-    if result.validation is None or total is None:
+    if result.validation is None or result.validation.total("identified") is None:
         return False
-    if total.relative_total > max(_WORSE * result.estimate.relative_total, _SEEN):
+    if _worse_in_all(result):
         return True
     missed, fitted = result.validation.missed("identified"), np.minimum(result.estimate.relative, 1.0)
     return bool(np.any(missed > np.maximum(_WORSE * fitted, _SEEN)))
+
+
+def _worse_in_all(result: Result) -> bool:
+    total = result.validation.total("identified") if result.validation else None
+    return total is not None and total.relative_total > max(_WORSE * result.estimate.relative_total, _SEEN)
 
 
 def files_of(loaded: Loaded) -> dict[str, str]:
@@ -325,12 +329,12 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         seen, found = with_bodies(loaded, tell)
         if found:
             return replace(estimate, causes=found), (), None
-    seen = examination(loaded, tell, kept=badly_predicted(result), table=table)
-    if loaded.experiment.loss == "huber":
-        seen = beside_loss(seen, predicts=result.validation is not None and not badly_predicted(result))
+    beside = beside_loss if loaded.experiment.loss == "huber" else lambda x, _: x
+    predicts = result.validation is not None and not _worse_in_all(result)
+    seen = beside(examination(loaded, tell, kept=badly_predicted(result), table=table), predicts)
     found = causes_of(seen, loaded, terms=False)
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
-        seen = examination(loaded, tell)
+        seen = beside(examination(loaded, tell), predicts)
         found = causes_of(seen, loaded, terms=False)
     if not found and likely is None and estimate.implausible and not opposed:
         seen, found = with_bodies(loaded, tell)

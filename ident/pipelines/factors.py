@@ -119,7 +119,7 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
     origin = {FITTED: seen} | processing_told(factors.processing)
     origin |= provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
-    doubts = (*estimate.implausible, *unusable(warned), *_too_large(loaded, warned))
+    doubts = (*unusable(warned), *estimate.implausible, *_too_large(loaded, warned))
     estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
     none = tuple(0.0 for _ in next(iter(factors.pulls.values()), ()))  # of what is a base parameter since calibration
     moves = np.array([factors.pulls.get(name, none) for name in estimate.base.names] if factors.pulls else [])

@@ -30,9 +30,8 @@ DecidedBy = Literal["data", "data and prior", "prior"]
 
 # A moment that CAD puts at zero still has a size: this share of the largest that its body's other numbers allow.
 _SHARE = 0.1
-#: Masses, centres and tensors that are all off by 5 % move m c c by 15 %; right tables within 6 % and 4 mm moved a
-#: centre near a joint's axis by 22 % of its size.
-FAR = 0.25
+#: Masses, centres and tensors that are all off by 5 % move no combination by more: m c c is off by 15 %.
+FAR = 0.15
 
 
 @dataclass(frozen=True)

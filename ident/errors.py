@@ -136,6 +136,7 @@ EXTRAS = {
     "sympy": ("equations in closed form", "symbolic"),
     "xarray": ("labelled arrays", "xarray"),
     "fsspec": ("reading logs at an address such as s3://", "remote"),
+    "pooch": ("fetching a public log", "public"),
     "cvxpy": ("a fit that ident's own solver gives up", "solvers"),
 }
 

@@ -80,9 +80,9 @@ def _parents() -> list[Path]:
         return [Path(given) / "ident"]
     places = [_PACKAGE / "__pycache__" / "kernels"]
     if not os.access(_PACKAGE, os.W_OK):
-        import pooch
+        import platformdirs
 
-        places.append(Path(pooch.os_cache("ident")) / "kernels")
+        places.append(platformdirs.user_cache_path("ident") / "kernels")
     return places
 
 

@@ -1,6 +1,7 @@
 """Reading: units, layouts, motor side, offsets, formats that agree with one another, fetching."""
 
 import hashlib
+import sys
 from importlib.metadata import version
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from logs_data import TWO, smooth
 
-from ident.errors import LogError
+from ident.errors import InputError, LogError
 from ident.logs import check_log, locate, read_log, read_manifest
 from ident.logs.log import read_parts, span
 from ident.logs.manifest import RAW, UNITS, kind_of, si_factor
@@ -302,6 +303,10 @@ sha256 = "{hashlib.sha256(content).hexdigest()}"
         LogError, match=r"dataset.toml: 'sub/x.csv' could not be fetched from https://localhost:1/x.csv"
     ):
         locate(manifest, "sub/x.csv")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pooch", None)
+        with pytest.raises(InputError, match=r"fetching a public log needs pooch.*robot-ident\[public\]"):
+            locate(manifest, "sub/x.csv")
     (cache / "robot-ident" / "two" / "sub").mkdir(parents=True, exist_ok=True)
     (cache / "robot-ident" / "two" / "sub" / "x.csv").write_bytes(content)
     assert read_log(manifest, "run", TWO).q.shape == (2, 2)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.errors import LogError, plural
+from ident.errors import LogError, need, plural
 from ident.files import file_sha256
 from ident.logs.manifest import Column, Manifest, TextFormat
 
@@ -235,6 +235,7 @@ def locate(manifest: Manifest, file: str) -> Path:
 
 
 def _fetch(name: str, file: str, url: str, sha256: str, manifest: Path) -> Path:
+    need("pooch")
     import pooch
 
     pooch.get_logger().setLevel("ERROR")  # what goes wrong is raised below

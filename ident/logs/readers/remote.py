@@ -34,11 +34,11 @@ def fetched(url: str, manifest: Path) -> Path:
     the object is not there, the store refuses, or the object changes meanwhile; InputError where the cache cannot be
     written to.
     """
-    import pooch
+    import platformdirs
 
     need("fsspec")
     version = _version(url, manifest, int(time.monotonic() / FRESH_S))
-    root = Path(pooch.os_cache("robot-ident")) / "remote"
+    root = platformdirs.user_cache_path("robot-ident") / "remote"
     path = root / _digest(url) / f"{version}{PurePosixPath(urlsplit(url).path).suffix[:16]}"
     if path.is_file():
         with contextlib.suppress(OSError):

@@ -22,7 +22,8 @@ GENERATE = ROOT / "docs" / "generate"
 def made(monkeypatch_module):
     """Return the modules that generate pages, by name."""
     monkeypatch_module.syspath_prepend(str(GENERATE))
-    return {name: importlib.import_module(name) for name in ("api", "commands", "formats", "keys", "messages")}
+    names = ("api", "commands", "formats", "keys", "messages", "notebooks")
+    return {name: importlib.import_module(name) for name in names}
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +129,7 @@ def site(tmp_path_factory):
 @pytest.mark.slow
 def test_the_site_has_all_pages_and_asks_no_network(site, made):
     pages = {str(p.relative_to(site)) for p in site.rglob("*.html")}
-    wanted = [page for name in ("api", "commands", "formats", "messages") for page in made[name].pages()]
+    wanted = [page for name in ("api", "commands", "formats", "messages", "notebooks") for page in made[name].pages()]
     assert [page for page in wanted if page.replace(".md", ".html") not in pages] == []
     assert [
         p for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs"))[:-3] + ".html" not in pages
@@ -143,11 +144,17 @@ def test_the_site_has_all_pages_and_asks_no_network(site, made):
     assert theory.count("<math") > 40
     assert "arithmatex" not in theory
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    notebook = (site / "notebooks" / "05_structure.html").read_text(encoding="utf-8")
+    assert notebook.count('src="data:image/png;base64,') == 3
+    assert "missed of the log" in notebook
+    linked = (site / "tutorials" / "logs.html").read_text(encoding="utf-8")
+    assert 'href="../notebooks/00_identify.html"' in linked
     assert any("drop_repeated" in entry["text"] for entry in index["docs"])
 
 
 #: Pages of every kind.
 SEEN = ("index.html", "theory.html", "formats/experiment.html", "python/logs.html", "guide/files.html")
+SEEN += ("notebooks/00_identify.html", "notebooks/05_structure.html")
 
 
 @pytest.mark.slow

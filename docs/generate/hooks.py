@@ -11,6 +11,7 @@ import api
 import commands
 import formats
 import messages
+import notebooks
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -25,14 +26,14 @@ _SOURCES: dict[str, str] = {}
 @cache
 def generated() -> dict[str, str]:
     """Return the pages that are made of the code."""
-    return {**commands.pages(), **formats.pages(), **api.pages(), **messages.pages()}
+    return {**commands.pages(), **formats.pages(), **api.pages(), **messages.pages(), **notebooks.pages()}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill the sections of the navigation whose pages are generated."""
     made = generated()
     own = {page: title(path) for path, page in readmes().items()}
-    sections = {"Commands": "commands/", "File formats": "formats/", "Python": "python/"}
+    sections = {"Commands": "commands/", "File formats": "formats/", "Python": "python/", "Notebooks": "notebooks/"}
     for heading, folder in sections.items():
         pages = sorted((p for p in made if p.startswith(folder)), key=lambda p: (not p.endswith("index.md"), p))
         _section(config, heading)[:] = [p if p.endswith("index.md") else {_short(made[p]): p} for p in pages]
@@ -60,6 +61,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=text))
         texts[page] = text
     _PAGES.update({f"docs/{page}": page for page in texts})
+    _PAGES.update({page.replace(".md", ".ipynb"): page for page in texts if page.startswith("notebooks/")})
     for path, page in readmes().items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))

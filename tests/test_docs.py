@@ -22,7 +22,7 @@ GENERATE = ROOT / "docs" / "generate"
 def made(monkeypatch_module):
     """Return the modules that generate pages, by name."""
     monkeypatch_module.syspath_prepend(str(GENERATE))
-    names = ("api", "commands", "formats", "keys", "messages", "notebooks")
+    names = ("api", "commands", "formats", "keys", "messages", "notebook_pages")
     return {name: importlib.import_module(name) for name in names}
 
 
@@ -129,7 +129,9 @@ def site(tmp_path_factory):
 @pytest.mark.slow
 def test_the_site_has_all_pages_and_asks_no_network(site, made):
     pages = {str(p.relative_to(site)) for p in site.rglob("*.html")}
-    wanted = [page for name in ("api", "commands", "formats", "messages", "notebooks") for page in made[name].pages()]
+    wanted = [
+        page for name in ("api", "commands", "formats", "messages", "notebook_pages") for page in made[name].pages()
+    ]
     assert [page for page in wanted if page.replace(".md", ".html") not in pages] == []
     assert [
         p for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs"))[:-3] + ".html" not in pages

@@ -11,7 +11,7 @@ import api
 import commands
 import formats
 import messages
-import notebooks
+import notebook_pages
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -26,7 +26,7 @@ _SOURCES: dict[str, str] = {}
 @cache
 def generated() -> dict[str, str]:
     """Return the pages that are made of the code."""
-    return {**commands.pages(), **formats.pages(), **api.pages(), **messages.pages(), **notebooks.pages()}
+    return {**commands.pages(), **formats.pages(), **api.pages(), **messages.pages(), **notebook_pages.pages()}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

@@ -33,6 +33,7 @@ from ident.regression import BaseParameters, base_parameters, compress
 from ident.report import figures, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
 from ident.report.drawings import (
+    agreeing,
     comparisons,
     correlated,
     correlations,
@@ -150,7 +151,8 @@ def test_the_page_is_whole_and_needs_nothing_else(report):
     figures_of = set(re.findall(r'<figure id="([^"]+)"', report))
     per_joint = ("torque_held-out", "torque_fitted", "simulation", "residual", "friction")
     assert figures_of == {f"{what}_{j}" for what in per_joint for j in range(1, 1 + len(kinds))} | {
-        "errors", "cad_standard_errors", "cad_intervals", "correlation", "inertia_ellipsoids", "prior_weight",
+        "errors", "cad_standard_errors", "cad_intervals", "correlation", "segments", "inertia_ellipsoids",
+        "prior_weight",
     }  # fmt: skip
     assert report.count("<svg") == found.tags.count("svg") == 0  # the scripts draw all
     assert re.findall(r'data-picture="(\d+)"', report) == [str(k) for k in range(len(figures_of) - 1)]
@@ -428,6 +430,24 @@ def test_correlations_say_which_parameters_the_logs_cannot_tell_apart():
     errors = c.constrained.covariance.standard_errors
     assert np.allclose((cells.values * np.outer(errors, errors))[1, 0], c.constrained.covariance.matrix[1, 0])
     assert drawn.title.startswith("Correlation of base parameters: ")
+
+
+def test_segments_that_decide_the_numbers_stand_out():
+    c = case()
+    (drawn,) = agreeing(c.constrained, c.regression)
+    straight, found = drawn.shown.panels[0].marks
+    assert np.array_equal(straight.x, straight.y)
+    assert np.abs(found.y - found.x).max() < 1.0
+    odd = [
+        s if k else replace(s, factors=tuple(r * [*[1.0] * (len(r) - 1), 1.3] for r in s.factors))
+        for k, s in enumerate(c.regression.segments)
+    ]
+    (drawn,) = agreeing(c.constrained, replace(c.regression, segments=tuple(odd)))
+    above = drawn.shown.panels[0].marks[1]
+    assert above.y[-1] > above.x[-1] + 0.3
+    assert drawn.title.startswith(f"{odd[0].name} changes a number by {above.y[-1]:.1f} times")
+    classical = replace(c.constrained, covariance=replace(c.constrained.covariance, kind="classical"))
+    assert not list(agreeing(classical, c.regression))
 
 
 def test_a_residual_is_compared_with_a_normal_one():

@@ -13,11 +13,13 @@ from ident.compare.difference import Comparison
 from ident.compare.residuals import Residuals
 from ident.compare.validate import ZERO, Validation
 from ident.errors import plural
+from ident.estimate.covariance import jackknife
 from ident.estimate.estimate import Estimate, NamedCause, Structure
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
+from ident.regression.regression import Regression
 from ident.report import pictures, text
 from ident.report.body_figures import NO_SHAPES, Shapes, in_space, inertia_figure
 from ident.report.figures import BLUE, GREEN, INK, MEASURED, MUTED, RED
@@ -209,6 +211,25 @@ def correlated(estimate: Estimate) -> Iterator[Drawing]:
     across, down = (Axis(limits=ends, ticks=ticks, named=True) for ends in (limits, limits[::-1]))
     drawn = Picture(title, (Panel(across, down, (Cells(values),), 2.0 * AROUND + 12.0 * len(names)),))
     yield pictured("correlation", "Correlation of the errors of all base parameters with each other", drawn)
+
+
+def agreeing(estimate: Estimate, regression: Regression) -> Iterator[Drawing]:
+    """Yield what each segment alone changes of the base parameters, against the normal law of the intervals."""
+    from scipy.special import ndtri
+
+    changes = jackknife(regression, estimate.sigma, estimate.phi)[:, np.isfinite(estimate.covariance.standard_errors)]
+    changes = changes[:, changes.any(axis=0)]
+    if estimate.covariance.kind == "classical" or not changes.size:
+        return
+    shares = np.abs(changes / np.sqrt(np.mean(changes**2, axis=0)))
+    k = int(np.argmax(shares.max(axis=1)))
+    normal, found = -ndtri((np.arange(shares.size) + 0.5) / shares.size / 2.0)[::-1], np.sort(shares, axis=None)
+    size = f"{found[-1]:.1f} times the usual; chance gives {normal[-1]:.1f}"
+    title = f"{short(regression.segments[k].name)} changes a number by {size}"
+    marks = Line(normal, normal, MUTED, width=1.0, dash="--"), Line(normal, found, RED, width=1.8)
+    panel = Panel(Axis("quantile of a normal one", "-"), Axis("change / its rms", "-"), marks)
+    about = "Changes of base parameters by single segments, against normal ones"
+    yield pictured("segments", about, Picture(title, (panel,)))
 
 
 def correlations(covariance: Array) -> Array:

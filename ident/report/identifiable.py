@@ -13,7 +13,7 @@ from ident.compare.difference import Comparison
 from ident.estimate.estimate import Estimate
 from ident.regression.regression import Regression
 from ident.report import figures, text
-from ident.report.drawings import correlated, identifiability
+from ident.report.drawings import agreeing, correlated, identifiability
 from ident.report.parts import Block, Drawing, Map, Section
 from ident.report.symbols import Short
 from ident.spatial.inertia import INERTIAL
@@ -21,6 +21,11 @@ from ident.spatial.inertia import INERTIAL
 _WEAK = 3.0  # a direction is worth a sentence when its parameters show so many times less together
 _NAMED = 3  # base parameters that the logs show worst
 _TOGETHER = "Blue: two errors have the same sign, red: opposite signs; the stronger, the less the logs tell them apart."
+_AGREE = (
+    "What leaving out each segment changes of each base parameter, over that change's rms. The intervals take segments"
+    " as independent and their changes as nearly normal: where the line rises far above the dashed one, few parts of"
+    " the logs decide the numbers, and the intervals are too narrow."
+)
 _ALONE = (
     "Most link parameters move no torque by themselves. What the data do not decide was taken from the prior, where"
     " there is one."
@@ -66,8 +71,19 @@ def identifiable_section(
         f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters have a 95 % interval wider than their value{named}"
     )
     words = f"{told}. This designs a motion that adds what these logs lack:"
+    agree = Block(
+        "Do the segments agree?",
+        note=_AGREE,
+        drawings=() if regression is None else tuple(agreeing(estimate, regression)),
+        opened=False,
+    )
     wider = Block("What the next motion would improve", words=words, paste=next_motion)
-    return Section("identifiable", "What is identifiable", (shown, weak, wider), "What is identifiable")
+    return Section(
+        "identifiable",
+        "What is identifiable",
+        (shown, weak, *([agree] if agree.drawings else []), wider),
+        "What is identifiable",
+    )
 
 
 def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:

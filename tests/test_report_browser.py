@@ -129,7 +129,7 @@ def brightness(colour: str) -> float:
 def structure(pages: dict[str, str]) -> None:
     """Check what can be checked without a browser."""
     report = pages["report"]
-    assert report.count('class="picture"') == 19
+    assert report.count('class="picture"') == 20
     assert "prefers-color-scheme: dark" in report
     assert "@media print" in report
     for page in pages.values():
@@ -166,7 +166,7 @@ def test_pages_in_a_browser(pages, tmp_path, dark):
         assert 100 < one["csv"] < 400
         assert one["contents"] >= 3
     for one in found[:2]:
-        assert one["ready"] == "19"
+        assert one["ready"] == "20"
         assert one["bodies"] == 6  # three links, identified and CAD's
         assert one["first"] == one["restored"] != one["turned"]
         assert min(one["curves"]) >= 2

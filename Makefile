@@ -68,13 +68,14 @@ lowest:
 	.venv-lowest/bin/python -m ident run experiments/arm5 --out results/lowest
 	$(TWO) .venv-lowest/bin/python -m pytest -n 2 --dist worksteal $(CORE_TESTS)
 
-# Those of 3.12 and 3.13 that the machine has, on the path or in pyenv.
+# Those of 3.12 and 3.13 that the machine has, on the path or in pyenv; PINS= takes the newest versions of all packages.
+PINS := -c constraints.txt
 pythons:
 	@set -e; found=; for v in 3.12 3.13; do \
 	  python=; for p in python$$v $$HOME/.pyenv/versions/$$v*/bin/python$$v; do "$$p" -c "" 2>/dev/null && python=$$p; done; \
 	  if [ -z "$$python" ]; then echo "no Python $$v here"; continue; fi; \
 	  found=yes; echo "Python $$v: $$python"; "$$python" -m venv --clear .venv-$$v; \
-	  .venv-$$v/$(PIP) -c constraints.txt -e ".[all]" $(TESTERS); \
+	  .venv-$$v/$(PIP) $(PINS) -e ".[all]" $(TESTERS); \
 	  .venv-$$v/bin/python -m ident run experiments/arm5 --out results/python$$v; \
 	  $(TWO) .venv-$$v/bin/python -m pytest -n 2 --dist worksteal $(CORE_TESTS); \
 	done; [ -n "$$found" ]

@@ -222,14 +222,14 @@ def arm(joints: str) -> Model:
     return Model(parse_urdf(f'<robot name="arm">{text}</robot>'.encode()), (Viscous(), Offset()))
 
 
-def carried(model: Model, seed: int = 0) -> tuple:
+def carried(model: Model, seed: int = 0, noise: float = 0.01) -> tuple:
     rng = np.random.default_rng(seed)
     theta, n = random_theta(rng, model), model.robot.n
     truth = body(rng)
     more = theta.copy()
     more[10 * n - 10 : 10 * n] += truth
-    u = compress(model, recording(rng, model, theta, noise=0.01, segments=8, name="empty"))
-    return u, compress(model, recording(rng, model, more, noise=0.01, segments=8, name="carries")), truth
+    u = compress(model, recording(rng, model, theta, noise=noise, segments=8, name="empty"))
+    return u, compress(model, recording(rng, model, more, noise=noise, segments=8, name="carries")), truth
 
 
 def test_gantry_shows_the_mass_alone():
@@ -243,6 +243,18 @@ def test_gantry_shows_the_mass_alone():
     assert np.isnan(figures.com_error).all()
     assert np.isnan(figures.inertia_error).all()
     assert drive_gains(model, u, w, MASS).scale == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("joints", "noise", "seed"),
+    [("rz rx", 3.0, 13), ("rz ry", 20.0, 62), *(("rz rx", 20.0, k) for k in (7, 8, 16, 22, 38, 40, 43, 44, 45, 47))],
+)
+def test_noise_far_above_a_load_ends_in_one_that_can_exist(joints, noise, seed):
+    """The nearest loads to such a log are on the edge of what can exist, where the solver saw no room."""
+    u, w, _ = carried(arm(joints), seed, noise)
+    found = identify_payload(arm(joints), u, w)
+    assert consistency(found.body).consistent
+    assert found.undetermined.shape[1] > 0
 
 
 def test_planar_arm_shows_what_moves_in_its_plane():

@@ -1,4 +1,4 @@
-"""Every block of the README and of the pages under docs/: files are written as they stand there, commands are run.
+"""Every block of the README, of the pages under docs/ and of the packages: files are read, commands and code are run.
 
 The robot is that of docs/guide/files.md, whose log is made here; what a page shows of a command's output is compared.
 """
@@ -12,15 +12,19 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from bags import motion, storage, write_bag
 from logs_data import ROOT
 
 import ident
 from ident.cli.main import main
+from ident.dynamics import inverse_dynamics
 from ident.model import torque
+from ident.spatial import from_com
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FILES = (ROOT / "docs" / "guide" / "files.md").read_text(encoding="utf-8")
@@ -32,9 +36,13 @@ TEXTS = {"README.md": README} | {
 }
 
 
-def blocks(kind):
+#: What the packages say of themselves, by its path.
+ROOMS = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in sorted((ROOT / "ident").glob("*/README.md"))}
+
+
+def blocks(kind, texts=TEXTS):
     """Return the fenced blocks of one kind on all pages, each with its page."""
-    return [(page, b) for page, text in TEXTS.items() for b in re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)]
+    return [(page, b) for page, text in texts.items() for b in re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)]
 
 
 @pytest.fixture
@@ -60,14 +68,10 @@ def folder(tmp_path, monkeypatch):
         current = (tau + rng.normal(size=tau.shape)) / np.array([11.2, 8.4])
         columns = {"t": t, "q1": np.rad2deg(q[:, 0]), "q2": np.rad2deg(q[:, 1])}  # the model adds the offsets
         pd.DataFrame(columns | {"i1": current[:, 0], "i2": current[:, 1]}).to_csv(tmp_path / name, index=False)
+    shutil.copytree(ROOT / "datasets" / "arm5" / "reports", tmp_path / "reports")
+    shutil.copy(storage(write_bag(tmp_path / "bag", "mcap", motion(60)[0])), tmp_path / "recording.mcap")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-#: Commands that want what the four files are not: reports, a bag, a loaded arm.
-ELSEWHERE = ("cad check reports/", "logs info recording.mcap", "logs convert recording.mcap", "payload experiment/")
-#: Left to tests of their own: many robots.
-ELSEWHERE += ("fleet fleet.toml",)
 
 
 def commands():
@@ -76,10 +80,9 @@ def commands():
         line for text in TEXTS.values() for line in re.findall(r"^    ident (.*?)(?:  +#.*)?$", text, re.MULTILINE)
     ]
     for line in dict.fromkeys(lines):
-        if not line.startswith((*ELSEWHERE, "run experiments/", "init ")):
-            here = (
-                line.replace("results/NAME", "results/*").replace("experiment/", ".").replace(" --scene scene.toml", "")
-            )
+        if not line.startswith(("init ", "payload ")):  # tests below
+            here = line.replace("results/NAME", "results/*").replace("experiment/", ".")
+            here = here.replace(" --scene scene.toml", "")
             words = shlex.split(here)
             yield words + (["--starts", "1", "--seconds", "1e9"] if words[0] == "excite" else [])
 
@@ -203,6 +206,36 @@ def said(command, folder):
             main()
     assert ended.value.code in (None, 0, 4)
     return [" ".join(line.split()) for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
+def test_the_load_is_found_by_the_command_of_the_page(arm, tmp_path, capsys, monkeypatch):
+    """The arm of the demo with 60 g at its flange, in the motions of its two logs."""
+    said(next(typed for _, typed, _ in shown() if typed.startswith("ident init ")), arm)
+    monkeypatch.chdir(shutil.copytree(arm, tmp_path / "myarm"))
+    robot = ident.read_robot("robot.toml")
+    load = np.zeros((robot.n, 10))
+    load[-1] = from_com(0.06, np.array([0.02, 0.0, 0.05]), 2e-5 * np.eye(3))
+    manifest = ident.read_manifest("dataset.toml")
+    more = 'flange = { name = "tool0" }\n' + Path("robot.toml").read_text(encoding="utf-8")
+    Path("robot.toml").write_text(more, encoding="utf-8")
+    for name, loaded in (("identification", "with-load"), ("validation", "with-load-2")):
+        moved = ident.process(ident.read_log(manifest, name, robot), ident.Processing(position_hz=40))
+        table = pd.read_parquet(f"{name}.parquet").iloc[: len(moved.t)]
+        weight = inverse_dynamics(robot, load, moved.q, moved.qd, moved.qdd)
+        torques = list(manifest.recordings[0].torque.columns)
+        pd.concat([table.drop(columns=torques), table[torques] + weight], axis=1).to_parquet(f"{loaded}.parquet")
+        with Path("dataset.toml").open("a", encoding="utf-8") as file:
+            file.write(f'\n[[recording]]\nname = "{loaded}"\nfile = "{loaded}.parquet"\n')
+    page = TEXTS["docs/tutorials/controllers.md"]
+    typed = shlex.split(re.search(r"^    (ident payload .*)$", page, re.MULTILINE)[1].replace("experiment/", "."), True)
+    monkeypatch.setattr(sys, "argv", typed)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out = capsys.readouterr()
+    assert not ended.value.code, out.err
+    assert 0.055 < float(re.search(r"set_target_payload\(([\d.]+)", out.out)[1]) < 0.065
 
 
 def alike(line, other):

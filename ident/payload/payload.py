@@ -13,6 +13,7 @@ own last link cannot: it is a difference, and nothing is regrouped into it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -378,17 +379,19 @@ def existing(fit: LoadFit, V: Array, mass: float | None = None) -> tuple[Array, 
         x, distance = least_norm(logs / unit, target / unit, blocks)
     if len(open_):
         units = lengths(open_.T)
-        room = float(np.hypot(distance, _NEAR * (1.0 + np.linalg.norm(target / unit))))
-        as_near = ball(logs / unit, target / unit, room)
-        at_reference = np.linalg.solve(T, reference)
-        x, _ = least_norm(open_ / units[:, None], open_ @ at_reference / units, [*blocks, as_near])
+        rows, aim = open_ / units[:, None], open_ @ np.linalg.solve(T, reference) / units
+        for share in (_NEAR, 10.0 * _NEAR, 100.0 * _NEAR, 1000.0 * _NEAR):  # the solver may see no room in the least
+            room = float(np.hypot(distance, share * (1.0 + np.linalg.norm(target / unit))))
+            with contextlib.suppress(EstimationError):
+                x, _ = least_norm(rows, aim, [*blocks, ball(logs / unit, target / unit, room)])
+                break
     body = _written(T @ x, reference, mass)
     return body, bool(np.linalg.norm(fit.R @ (body - free)) > _EDGE * np.linalg.norm(target))
 
 
 def _written(body: Array, reference: Array, mass: float | None) -> Array:
     """Return the numbers that are written: rounded, and moved inside by the least power of ten that is needed."""
-    for share in (0.0, *10.0 ** np.arange(-14.0, -3.9)):
+    for share in (0.0, *10.0 ** np.arange(-14.0, -2.9)):
         found = body + share * reference
         found = rounded(found if mass is None else found * (mass / found[0]))
         if consistency(found).consistent:

@@ -5,6 +5,8 @@ The robot is that of docs/guide/files.md, whose log is made here; what a page sh
 
 import contextlib
 import io
+import json
+import os
 import re
 import shlex
 import shutil
@@ -17,13 +19,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from bags import motion, storage, write_bag
 from logs_data import ROOT
 
 import ident
-from ident.cli.main import main
+from ident.cad import read_frames
+from ident.cli.main import app, main
 from ident.dynamics import inverse_dynamics
 from ident.model import torque
+from ident.pipelines import check, fleet
 from ident.spatial import from_com
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -69,6 +74,7 @@ def folder(tmp_path, monkeypatch):
         columns = {"t": t, "q1": np.rad2deg(q[:, 0]), "q2": np.rad2deg(q[:, 1])}  # the model adds the offsets
         pd.DataFrame(columns | {"i1": current[:, 0], "i2": current[:, 1]}).to_csv(tmp_path / name, index=False)
     shutil.copytree(ROOT / "datasets" / "arm5" / "reports", tmp_path / "reports")
+    (tmp_path / "datasets").symlink_to(ROOT / "datasets")
     shutil.copy(storage(write_bag(tmp_path / "bag", "mcap", motion(60)[0])), tmp_path / "recording.mcap")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -101,6 +107,8 @@ def test_the_files_and_commands_of_all_pages_work(folder, capsys, monkeypatch):
         done.append(command[0])
     assert len(done) > 15
     assert {"check", "run", "excite", "postures", "sweep", "cad", "export", "dynamics", "codegen"} <= set(done)
+    (shown,) = (json.loads(block) for _, block in blocks("json", ROOMS))
+    assert shown.keys() <= json.loads(next(folder.glob("results/*/estimate.json")).read_text(encoding="utf-8")).keys()
     made = ("motion/trajectory.csv", "tour/trajectory.csv", "strokes/trajectory.yaml", "refined.csv", "fall.parquet")
     assert [name for name in made if not (folder / name).is_file()] == []
     written = {p.name for p in (folder / "results").rglob("*") if p.is_file()}
@@ -108,17 +116,14 @@ def test_the_files_and_commands_of_all_pages_work(folder, capsys, monkeypatch):
     said = capsys.readouterr().out
     assert "0 contradict cad.csv" in said  # the log was made of that table
     header = next(folder.rglob("*.h"))
-    (block,) = (b for _, b in blocks("sh") if "gcc" in b)
-    block = block.replace("files/arm5.h", str(header)).replace("ARM5", header.stem.upper())
-    tried = subprocess.run(["sh", "-ec", block], check=True, capture_output=True, text=True)
-    assert "self test: ok (0)" in tried.stdout
-
-
-@pytest.mark.parametrize(("page", "block"), blocks("sh"), ids=lambda x: x.splitlines()[0][:40])
-def test_the_shell_of_all_pages_can_be_read(page, block):
-    assert not subprocess.run(["sh", "-n"], input=block, capture_output=True, text=True, check=True).stderr, page
-    typed = re.findall(r"^ *(?:if )?ident ([a-z]+)", block, re.MULTILINE)
-    assert set(typed) <= {command[0] for command in commands()}, page
+    for page, block in blocks("sh"):
+        typed = block.replace("files/arm5.h", str(header)).replace("ARM5", header.stem.upper())
+        typed = typed.replace("results/NAME", f"results/{result.name}")
+        where = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        tried = subprocess.run(["sh", "-ec", typed], check=True, capture_output=True, text=True, env=where)
+        assert ("self test: ok (0)" in tried.stdout) == ("gcc" in block), page
+        assert "not to be used" not in tried.stdout, page
+    assert (folder / "myarm" / "cad.csv").is_file()
 
 
 @pytest.mark.slow
@@ -142,30 +147,100 @@ def test_the_two_commands_and_the_python_of_the_readme_need_no_other_file(folder
     np.testing.assert_allclose(read.torque.gain, [11.2, 8.4], rtol=0.4)
 
 
-@pytest.mark.parametrize(("page", "code"), blocks("python")[1:], ids=lambda x: x.splitlines()[0][:40])
+@pytest.mark.parametrize(
+    ("page", "code"), [*blocks("python")[1:], *blocks("python", ROOMS)], ids=lambda x: x.splitlines()[0][:40]
+)
 def test_the_python_of_all_pages_runs(folder, capsys, page, code):
+    code = re.sub(r'"experiments/\w+"', '"."', code).replace("datasets/arm5/", "")
     exec(compile(code, page, "exec"), {})
     assert "link2.hx" in capsys.readouterr().out or "print" not in code
 
 
-@pytest.mark.parametrize(("page", "text"), blocks("toml"), ids=lambda x: x.splitlines()[0][:40])
-def test_the_toml_of_all_pages_has_known_keys(page, text, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "generate"))
-    import formats
+#: A robot whose links and joints have all names that the pages' fragments speak of.
+ROBOT = 'name = "named"\nconvention = "dh"\nlength = "m"\nangle = "rad"\n' + "".join(
+    f'[[joint]]\nname = "{joint}"\nlink = "{link}"\na = 0.3\nalpha = {1.57 * (k % 2)}\n'
+    for k, (joint, link) in enumerate(
+        zip(
+            ("joint1", "joint2", "shoulder", "elbow", "left", "right"),
+            ("link1", "link2", "lower", "upper", "finger_left", "finger_right"),
+            strict=True,
+        )
+    )
+)
 
+
+def named(folder, text):
+    """Return what is said of an experiment of that robot that ends with this text."""
+    (folder / "robot.toml").write_text(ROBOT, encoding="utf-8")
+    columns = {kind: [f"{kind}{k}" for k in range(1, 7)] for kind in "qi"}
+    (folder / "dataset.toml").write_text(
+        '[dataset]\nname = "six"\n[signals]\ntime = { column = "t", unit = "s" }\n'
+        f'position = {{ columns = {columns["q"]}, unit = "rad" }}\n'
+        f'torque = {{ columns = {columns["i"]}, unit = "N m" }}\ntemperature = {{ column = "T", unit = "degC" }}\n'
+        '[[recording]]\nname = "x"\nfile = "another.csv"\n',
+        encoding="utf-8",
+    )
+    head = '[experiment]\nrobot = "robot.toml"\ndata = "dataset.toml"\n[recordings]\nfit = ["x"]\n'
+    (folder / "experiment.toml").write_text(head + text, encoding="utf-8")
+    return check("experiment.toml")
+
+
+def read(folder, text):
+    """Write a block of TOML under the name of its kind, over the files of the folder, and read it as commands do."""
     given = tomllib.loads(text)
-    known = {path for name in formats.FORMATS for path in formats.found(name)}
+    if "fleet" in given:
+        for robot in ("first", "second"):
+            (folder / "robots" / robot).mkdir(parents=True)
+            for name in ("dataset.toml", "excitation.csv", "another.csv"):
+                shutil.copy(folder / name, folder / "robots" / robot)
+        (folder / "fleet.toml").write_text(text, encoding="utf-8")
+        assert set(fleet("fleet.toml", folder / "out").table["robot"]) == {"first", "second"}
+    elif "joint" in given or "urdf" in given:
+        (folder / "robot.toml").write_text(text, encoding="utf-8")
+        assert check("robot.toml").robot.name == given["name"]
+    elif "signals" in given:
+        head = "" if "dataset" in given else '[dataset]\nname = "two"\n'
+        (folder / "dataset.toml").write_text(head + text, encoding="utf-8")
+        assert ident.read_manifest("dataset.toml").recordings[0].name == given["recording"][0]["name"]
+    elif "experiment" in given:
+        (folder / "experiment.toml").write_text(text, encoding="utf-8")
+        assert not check("experiment.toml").problems
+    elif "fit" in given:
+        assert not named(folder, text).problems
+    else:
+        (folder / "frames.toml").write_text(text, encoding="utf-8")
+        assert set(read_frames("frames.toml")) == set(given)
 
-    def paths(table, above=""):
-        for key, value in table.items():
-            yield (above, key)
-            for inner in value if isinstance(value, list) else [value]:
-                yield from paths(inner, f"{above}.{key}".lstrip(".")) if isinstance(inner, dict) else ()
 
-    for above, key in paths(given):
-        named = [f"{above}.{key}".lstrip("."), f"{above}.NAME".lstrip("."), f"NAME.{key}"]
-        named.append(f"{above.rpartition('.')[0]}.NAME.{key}")
-        assert known & set(named), (page, above, key)
+@pytest.mark.parametrize(
+    ("page", "text"), [*blocks("toml"), *blocks("toml", ROOMS)], ids=lambda x: x.splitlines()[0][:40]
+)
+def test_the_toml_of_all_pages_is_read(folder, monkeypatch, page, text):
+    urdf = folder / "staubli_tx40" / "tx40_mdh_modified.urdf"
+    urdf.parent.mkdir()
+    joints = "".join(
+        f'<joint name="joint_{k}" type="revolute"><parent link="{k - 1}"/><child link="{k}"/><axis xyz="0 0 1"/>'
+        f'<limit lower="-1" upper="1" velocity="1" effort="1"/></joint><link name="{k}"/>'
+        for k in range(1, 7)
+    )
+    tool = '<joint name="tool" type="fixed"><parent link="6"/><child link="tool0"/></joint><link name="tool0"/>'
+    urdf.write_text(f'<robot name="tx40"><link name="0"/>{joints}{tool}</robot>', encoding="utf-8")
+    monkeypatch.setenv("IDENT_DATA", str(folder))
+    read(folder, text)
+
+
+def test_the_lines_that_are_commented_out_can_be_taken(folder):
+    """Each by itself, beside Coulomb friction, which some of them need."""
+    (block,) = (text for _, text in blocks("toml", {"": FILES}) if "[experiment]" in text)
+    table, tried = "", []
+    for line in block.splitlines():
+        if found := re.match(r"(?:# )?(\[\w+\])", line):
+            table = found[1]
+        elif found := re.match(r"# ((\w+) = .*)", line):
+            below = "" if found[2] == "coulomb" or table != "[model]" else "coulomb = { tanh = 0.02 }\n"
+            assert not named(folder, f"{table}\n{below}{found[1]}\n").problems, line
+            tried.append(found[2])
+    assert len(tried) > 20
 
 
 # ---- what the pages show of a command's output -----------------------------------------------------------------------
@@ -182,13 +257,11 @@ def shown():
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory):
     """Return a folder with the raw files of the demo, as the tutorial puts them there."""
-    here = tmp_path_factory.mktemp("demo") / "myarm"
-    here.mkdir()
-    line = re.search(r"^cp -r (.*) myarm$", TEXTS["docs/tutorials/logs.md"], re.MULTILINE)[1]
-    for pattern in line.split():
-        for file in ROOT.glob(pattern):
-            shutil.copy(file, here)
-    return here
+    here = tmp_path_factory.mktemp("demo")
+    (here / "datasets").symlink_to(ROOT / "datasets")
+    (block,) = (b for page, b in blocks("sh") if page == "docs/tutorials/logs.md")
+    subprocess.run(["sh", "-ec", block], cwd=here, check=True)
+    return here / "myarm"
 
 
 @cache
@@ -272,6 +345,29 @@ def test_a_wrong_line_is_noticed():
     assert alike("10 contradict, 1.36 %", "11 contradict, 1.37 %")
     assert not alike("10 contradict, 1.36 %", "10 contradict, 1.5 %")
     assert not alike("10 contradict, 1.36 %", "10 agree, 1.36 %")
+
+
+STUDIES = sorted((ROOT / "experiments").glob("*/README.md"))
+
+
+@pytest.mark.parametrize("page", STUDIES, ids=lambda p: p.parent.name)
+def test_commands_of_studies_are_there_and_their_options_known(page, monkeypatch):
+    """They take minutes, or logs that are not in the repository; `tests` of theirs, and benchmarks, run them."""
+    monkeypatch.chdir(ROOT)
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ").replace("`", "`\n`")
+    typed = re.findall(r"(?:^    (?:\w+=\w+ )*|`)(python [^`\n]+?)(?:  +.*|`.*)?$", text, re.MULTILINE)
+    if page.parent.name != "benchmarks":  # there, what was timed stands by its name
+        typed += re.findall(r"^    (?:\w+=\w+ )*(ident \S.*?)(?:  +.*)?$", text, re.MULTILINE)
+    assert typed
+    for line in typed:
+        program, *words = shlex.split(line.split(" > ")[0])
+        files = [word for word in words if re.match(r"(datasets|experiments)/", word)]
+        assert [f for f in files if not (ROOT / f).exists()] == [], line
+        if program == "ident":
+            command = top = typer.main.get_command(app)
+            while isinstance(command, typer.core.TyperGroup):
+                command = command.commands[words.pop(0)]
+            command.make_context("ident", words, typer.Context(top))
 
 
 def test_the_readme_is_short():

@@ -22,6 +22,7 @@ from ident.cad import Cad, Convention, write_cad
 from ident.cli.experiments import _asked as at_a_terminal
 from ident.cli.main import main
 from ident.compare.columns import evidence
+from ident.dynamics import inverse_dynamics
 from ident.errors import CadError, IdentError, InputError, LogError
 from ident.logs.check import check_log
 from ident.logs.left_out import lost
@@ -957,6 +958,78 @@ def test_a_position_that_is_missing_beside_a_robot_file_is_said(here):
         with pytest.raises(LogError, match=r"are positions of \d joints?, the robot file has"):
             pipelines.init("robot.toml", ["log.csv"])
         assert not (here / "dataset.toml").exists()
+
+
+def test_without_a_robot_file_one_is_written_to_be_filled_in(here, monkeypatch, capsys):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t} | columns("pos{}_rad", q) | columns("trq{}_Nm", tau)).to_csv("log.csv", index=False)
+    (here / "arm.urdf").unlink()
+    with pytest.raises(
+        InputError, match=r"no file describes the robot.*fill in 'robot.toml', just written for 3 joints"
+    ):
+        pipelines.init("log.csv", [], into=".")
+    assert sorted(path.name for path in here.iterdir()) == ["log.csv", "robot.toml"]
+    unfilled = "not filled in: convention; a, alpha, d, offset of joint1, joint2, joint3"
+    with pytest.raises(IdentError, match=unfilled):  # the same once more
+        pipelines.init("log.csv", [], into=".")
+    text = (here / "robot.toml").read_text(encoding="utf-8").replace('convention = "?"', 'convention = "mdh"')
+    for alpha in (0, 90):
+        for key, value in {"a": 0.3, "alpha": alpha, "d": 0, "offset": 0}.items():
+            text = text.replace(f'{key} = "?"', f"{key} = {value}", 1)
+    (here / "robot.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(IdentError, match="not filled in: a, alpha, d, offset of joint3"):
+        pipelines.init("log.csv", [], into=".")
+    for key, value in {"a": 0.3, "alpha": 0, "d": 0, "offset": 0}.items():
+        text = text.replace(f'{key} = "?"', f"{key} = {value}", 1)
+    (here / "robot.toml").write_text(text, encoding="utf-8")
+    command(monkeypatch, "init", "log.csv", "--yes")
+    assert "Next: ident run ." in capsys.readouterr().out
+    assert np.allclose(read(here)[0].q, q, atol=1e-9)
+
+
+def test_the_robot_is_found_wherever_it_stands_among_the_files(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t} | columns("pos{}_rad", q) | columns("trq{}_Nm", tau)).to_csv("log.csv", index=False)
+    pipelines.init("log.csv", ["arm.urdf"], into=".")
+    assert ident.read_experiment(here).robot.name == "arm.urdf"
+    assert np.allclose(read(here)[0].q, q, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "angle", "felt"),
+    [("slides", 0.0, 49.05), ("slides", 90.0, 0.0), ("turns", 0.0, 0.0), ("turns", 90.0, 4.905)],
+)
+def test_one_axis_needs_no_robot_file_but_two_answers(here, kind, angle, felt):
+    t = np.arange(4000) / 200.0
+    q, qdd = 0.3 * np.sin(2 * t) + 0.1 * np.sin(5 * t), -1.2 * np.sin(2 * t) - 2.5 * np.sin(5 * t)
+    pd.DataFrame({"t": t, "pos": q, "force": 5.0 * qdd}).to_csv("log.csv", index=False)
+    answers = {"kind": kind, "axis": f"{angle:g}"}
+    found = pipelines.init("log.csv", [], into=".", ask=lambda question: answers.get(question.key, ""))
+    assert [path.name for path in found.files] == ["robot.toml", "dataset.toml", "experiment.toml"]
+    robot = read(here)[1]
+    assert robot.joints[0].slides == (kind == "slides")
+    body = np.array([[5.0, 0.5, 0, 0, 1, 0, 0, 1, 0, 1]])  # kg, kg m, kg m^2
+    still = inverse_dynamics(robot, body, *np.zeros((3, 1, 1)))
+    assert abs(still[0, 0]) == pytest.approx(felt, abs=1e-9)
+
+
+def test_a_written_robot_goes_where_the_rest_fails(here):
+    t = np.arange(400) / 200.0
+    pd.DataFrame({"t": t, "pos": np.sin(t)}).to_csv("log.csv", index=False)
+    with pytest.raises(LogError):  # no torque
+        pipelines.init("log.csv", [], into=".")
+    assert [path.name for path in here.iterdir()] == ["log.csv"]
+
+
+@pytest.mark.parametrize(("answer", "joints"), [("2", 2), ("", 3), ("900", 10)])
+def test_columns_without_names_are_asked_how_many_joints_there_are(here, answer, joints):
+    values = np.column_stack([np.arange(400) / 200.0, np.random.default_rng(4).normal(size=(400, 9))])
+    pd.DataFrame(values).to_csv("log.csv", index=False, header=False)
+    with pytest.raises(InputError, match=f"for {joints} joints"):
+        pipelines.init("log.csv", [], into=".", ask=lambda question: answer)
+    assert (here / "robot.toml").read_text(encoding="utf-8").count("[[joint]]  #") == joints
 
 
 def test_a_cad_table_that_no_robot_has_says_nothing_of_torques(here):

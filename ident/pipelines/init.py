@@ -13,7 +13,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, InputError, LogError, plural
 from ident.experiment import LEVELS
-from ident.files import file_sha256, file_word, short_names, write_whole
+from ident.files import file_word, short_names, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.raw import Column, RawTable, read_raw
@@ -22,13 +22,14 @@ from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
 from ident.logs.split_clock import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
+from ident.pipelines.given_files import description, parted, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
 from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording
 from ident.pipelines.signals import Signals, decide, parked
+from ident.pipelines.undescribed import written_robot
 from ident.robot import Robot, read_robot
-from ident.robot.robot import DESCRIPTIONS
 from ident.robot.urdf import read_description, read_urdf
 
 #: The files that are written.
@@ -59,33 +60,48 @@ def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = "
     """Write robot.toml (where it is needed), dataset.toml and experiment.toml into a folder, from raw files.
 
     robot: a URDF or a robot file. files: logs and, if there is one, a CAD table or a folder of reports. ask: returns
-    the answer to a question; without it every guess is taken. Raises RobotError, CadError, LogError, and InputError
-    where a file that would be written is there. Of a bag a table is written beside them, which they name.
+    the answer to a question; without it every guess is taken. Where `robot` is a log, the robot is another one of the
+    files, or robot.toml in that folder; else of one joint that is written by answers, and of more to be filled in.
+    Raises RobotError, CadError, LogError, and InputError where a file that would be written is there, or one is to be
+    filled in. Of a bag a table is written beside them, which they name.
     """
-    folder, robot = Path(into), Path(robot)
+    folder = Path(into)
+    described, others = description([Path(robot), *map(Path, files)], folder)
     for name in FILES:
-        if (folder / name).resolve() != robot.resolve() and (folder / name).exists():
+        if (folder / name).exists() and (described is None or (folder / name).resolve() != described.resolve()):
             fix = "Remove it, or choose another folder with --into"
             raise InputError("is there already, and is not overwritten", file=folder / name, fix=fix)
-    cad, logs = _parted([Path(f) for f in files])
-    tables = dict[Path, Path]()
+    cad, logs = parted(others)
+    made: list[Path] = []
     try:
-        for bag in filter(is_bag, logs):
-            tables[bag] = as_table(bag, folder / f"{bag.stem}.parquet")
-        return _started(folder, robot, cad, [tables.get(log, log) for log in logs], Asked(ask), tuple(tables.values()))
+        for k, bag in enumerate(logs):
+            if is_bag(bag):
+                logs[k] = as_table(bag, folder / f"{bag.stem}.parquet")
+                made.append(logs[k])
+        logs, copies = without_copies(logs)
+        raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
+        asked = Asked(ask)
+        if described is None:
+            described = written_robot([table for tables in raw for table in tables], folder, asked)
+            made.append(described)
+        return _started(folder, described, cad, raw, asked, copies, tuple(made))
     except BaseException:  # also one that is stopped leaves nothing half done
-        for table in tables.values():
-            table.unlink()
+        for file in made:
+            file.unlink()
         raise
 
 
 def _started(
-    folder: Path, robot: Path, cad: Path | None, logs: Sequence[Path], asked: Asked, tables: tuple[Path, ...]
+    folder: Path,
+    robot: Path,
+    cad: Path | None,
+    raw: Sequence[Sequence[RawTable]],
+    asked: Asked,
+    copies: Sequence[str],
+    made: tuple[Path, ...],
 ) -> Started:
-    """Write the files, `tables` being written already: of bags."""
+    """Write the files, those `made` being there already: tables of bags, the robot's; copies: what is left out."""
     arm = _arm(robot, cad)
-    logs, copies = _without_copies(logs)
-    raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
     arm = of_one_side(arm, [c.label for tables in raw for table in tables for c in table.columns], asked)
     given = [log.parts() for log in _recordings(raw, arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
@@ -116,40 +132,8 @@ def _started(
     )
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
     told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
-    lost = copies + [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
-    return Started((*tables, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed))
-
-
-def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
-    """Return the CAD table, URDF or folder of reports among the files, and the logs."""
-    cad = [f for f in files if f.is_dir() and not (f / "metadata.yaml").is_file()]
-    cad += [f for f in files if f.suffix.lower() in (".toml", *DESCRIPTIONS) or _is_table_of_cad(f)]
-    if len(cad) > 1:
-        raise InputError(f"'{cad[0]}' and '{cad[1]}' are both CAD tables or folders of reports", fix="Give one of them")
-    logs = [f for f in files if f not in cad]
-    if not logs:
-        raise InputError("no log is given", fix="Give one log file or more, such as a .csv, .mat or .parquet")
-    return cad[0] if cad else None, logs
-
-
-def _without_copies(logs: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """Return the logs, each content once, and what is left out: a copy is predicted as well as what was fitted."""
-    first: dict[str, Path] = {}
-    for log in logs:
-        first.setdefault(file_sha256(log) if log.is_file() else str(log), log)
-    kept = list(first.values())
-    same = {path: first[file_sha256(path)] for path in logs if path not in kept}
-    return kept, [f"{copy.name}: LEFT OUT: it is a copy of {path.name}" for copy, path in same.items()]
-
-
-def _is_table_of_cad(file: Path) -> bool:
-    if file.suffix.lower() != ".csv" or not file.is_file():
-        return False
-    with file.open("rb") as stream:
-        lines = stream.read(4096).decode("utf-8", "replace").lower().splitlines()
-    head = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    words = {word.strip() for word in head.split(",")}
-    return "link" in words and bool(words & {"m", "mass", "ixx"})
+    lost = [*copies] + [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
+    return Started((*made, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed))
 
 
 def _arm(path: Path, cad: Path | None) -> Arm:

@@ -39,6 +39,8 @@ from ident.tables import Table, read_toml
 LENGTH = {"m": 1.0, "mm": 1e3}  # units in one metre
 ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 
+#: What stands in a file where a value is to be filled in.
+UNKNOWN = "?"
 #: Lengths [m] and gravity [m/s^2] beyond which a file has them in another unit.
 LONGEST, STRONGEST = 20.0, 30.0
 # The keys of each table, and what they mean.
@@ -128,6 +130,9 @@ def _in_si(robot: Robot, path: Path) -> Robot:
 def robot_from(data: Mapping[str, Any], path: Path) -> Robot:
     """Return the robot of what a robot file holds; path: of the file, for messages and what it names."""
     table = Table(dict(data), "", path, RobotError)
+    if left := _left_open(data):
+        fix = f'Put a value in place of each "{UNKNOWN}", or give a URDF or MJCF'
+        raise RobotError(f"is not filled in: {left}", file=path, fix=fix)
     with table.place():
         robot = _from_urdf(table, path) if "urdf" in table.data else _from_table(table, path)
         if table.data.keys() & {"gravity", "mounting_rpy"}:
@@ -137,6 +142,17 @@ def robot_from(data: Mapping[str, Any], path: Path) -> Robot:
         if "flange" in table.data:
             robot = _with_flange(table, robot)
         return robot
+
+
+def _left_open(data: Mapping[str, Any]) -> str:
+    """Return which keys of a file and of its joints nobody has filled in, "" for none."""
+    rows = data.get("joint")
+    joints: dict[str, list[str]] = {}
+    for k, row in enumerate(rows if isinstance(rows, list) else (), start=1):
+        if isinstance(row, dict) and (keys := ", ".join(key for key, value in row.items() if value == UNKNOWN)):
+            joints.setdefault(keys, []).append(str(row.get("name", f"joint{k}")))
+    of_joints = [f"{keys} of {', '.join(names)}" for keys, names in joints.items()]
+    return "; ".join([*(key for key, value in data.items() if value == UNKNOWN), *of_joints])
 
 
 def _from_urdf(table: Table, path: Path) -> Robot:

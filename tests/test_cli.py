@@ -518,7 +518,7 @@ def test_positions_in_degrees_are_what_is_hinted_at_and_no_delay(two):
     assert done.exit_code == 4, done.output
     assert "is it in degrees" in done.stderr
     page = (two / "out/report.html").read_text()
-    assert "far beyond what the joint can do. Is it in degrees" in page
+    assert "far beyond what the joint can do: is it in degrees" in page
     assert "delay_s" not in done.output + page
 
 

@@ -1242,6 +1242,21 @@ def test_gears_couplings_and_zeros_are_answered_as_lists(here):
             pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question, a=answer: a)
 
 
+@pytest.mark.parametrize(("turns", "zero"), [(0.0, -90.0), (0.0, 45.0), (23.5, 90.0)])
+def test_a_zero_in_degrees_is_asked_for_again_and_one_of_an_encoder_that_counts_turns_is_not(here, turns, zero):
+    arm(here)
+    t, q, _, tau = log(here)
+    away = [0.0, 0.0, 2 * np.pi * turns]  # the encoder counts so far already
+    motors = (q + away) * 50.0
+    pd.DataFrame({"t": t, **columns("q{}", motors), **columns("i{}", tau / 50.0)}).to_csv("log.csv", index=False)
+    given = {"position unit": "50, 50, 50", "zeros": f"0, {zero}, 0"}
+    with pytest.raises(InputError, match=f"{zero:g} degrees are {np.deg2rad(zero):.4g} rad; with it 'j_two'"):
+        pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: given.get(question.key))
+    given["zeros"] = f"0, 0, {-away[2]}"
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: given.get(question.key))
+    np.testing.assert_allclose(read(here)[0].q, q, atol=1e-9)
+
+
 def test_positions_of_motors_by_name_have_guessed_ratios_and_the_example_asked_with_is_an_answer(here):
     arm(here)
     t, q, _, tau = log(here)

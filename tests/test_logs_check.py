@@ -1,6 +1,7 @@
 """check_log finds what was planted, with the rows of the file, and nothing else."""
 
 import logging
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -89,6 +90,23 @@ def test_limits():
     weak = Limits(-1.5, 1.5, 1.0, 1.9)
     weak = replace(LIMITED, joints=tuple(replace(j, limits=weak) for j in LIMITED.joints))
     assert kinds(log, weak) == ["effort limit", "velocity limit"] * 2
+
+
+@pytest.mark.parametrize(
+    ("scale", "zero", "said"),
+    [
+        (1.0, -90.0, r"is about -\d+.*is it, or its zero \(`offset`\), in degrees or on"),
+        (57.3, 0.0, r"reaches \d+.*: is it in degrees or on the motor side\?"),
+        (1.0, 0.0, ""),
+        (1.0, 1.5, ""),
+    ],
+)
+def test_a_joint_that_stands_where_it_cannot_has_its_zero_in_degrees(scale, zero, said):
+    log = made_up(T)
+    log = replace(log, q=log.q * [scale, 1.0] + [zero, 0.0], qd=None)
+    found = [f.message for f in check_log(log, LIMITED).findings if f.kind == "unit"]
+    assert len(found) == bool(said)
+    assert all(re.search(said, text) for text in found)
 
 
 @pytest.mark.parametrize(("factor", "said"), [(1.03, "2.91 % less"), (0.9, "11.1 % more"), (1.005, ""), (1.0, "")])

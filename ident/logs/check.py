@@ -376,17 +376,9 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
         names = ", ".join(f"'{name}'" for name in small)
         what = "is it a current without its gain, or on the motor side?"
         yield Finding("unit", (), f"torque of {names} stays below {100 * SMALL:g} % of its limit: {what}")
-    far = out_of_reach(log.q, robot)
+    yield from (Finding("unit", (), f"position of '{j}' {said}") for j, said in out_of_reach(log.q, robot).items())
     for j, joint in enumerate(robot.joints):
-        effort, largest = joint.limits.effort, float(np.abs(log.q[:, j]).max())
-        torque = float(np.abs(log.tau[:, j]).max())
-        said = []
-        if joint.name in far:
-            said.append(
-                f"position of '{joint.name}' reaches {largest:.4g} rad, far beyond what the joint can do:"
-                " is it in degrees or on the motor side?"
-            )
-        yield from (Finding("unit", (), text) for text in said)
+        effort, torque = joint.limits.effort, float(np.abs(log.tau[:, j]).max())
         if isfinite(effort) and torque > 3 * effort > 0:
             what = f"torque of '{joint.name}' reaches {torque:.4g}, {OVER} {effort:.4g}"
             yield Finding("unit", (), f"{what}: is its gain or unit right?")
@@ -418,11 +410,21 @@ def _by_velocities(log: Log) -> Iterator[Finding]:
         )
 
 
-def out_of_reach(q: Array, robot: Robot) -> list[str]:
-    """Return the joints that turn, in positions q (N, n), more than twice as far as they can: in degrees, perhaps."""
-    reach = np.array([max(abs(j.limits.lower), abs(j.limits.upper)) for j in robot.joints])
-    far = np.abs(q).max(axis=0) > 2 * np.where(np.isfinite(reach), reach, 4 * np.pi)
-    return [joint.name for joint, turned in zip(robot.joints, far, strict=True) if turned and not joint.slides]
+def out_of_reach(q: Array, robot: Robot) -> dict[str, str]:
+    """Return what is to be said of the joints that turn, in positions q (N, n), more than twice as far as they can.
+
+    One that moves no farther than it can stands elsewhere: its zero may be in degrees.
+    """
+    told = {}
+    for joint, x in zip(robot.joints, q.T, strict=True):
+        reach = max(abs(joint.limits.lower), abs(joint.limits.upper))
+        most = 2 * (reach if isfinite(reach) else 4 * np.pi)
+        if not joint.slides and np.abs(x).max() > most:
+            stands = np.ptp(x) <= most
+            what = f"is about {np.median(x):.4g}" if stands else f"reaches {np.abs(x).max():.4g}"
+            it = "it, or its zero (`offset`)," if stands else "it"
+            told[joint.name] = f"{what} rad, far beyond what the joint can do: is {it} in degrees or on the motor side?"
+    return told
 
 
 def _speed_unit(log: Log, robot: Robot, j: int, qd: Array) -> Iterator[Finding]:

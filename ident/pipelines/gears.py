@@ -8,7 +8,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import IdentError, InputError
-from ident.pipelines.questions import Asked
+from ident.logs.check import out_of_reach
+from ident.pipelines.questions import Asked, numbers_in
 from ident.robot import Robot
 from ident.robot.robot import Transmission
 
@@ -67,10 +68,23 @@ def counts_of(shown: str, robot: Robot, asked: Asked) -> tuple[float, ...]:
     return tuple((1.0 if j.slides else 2 * np.pi) / x for j, x in zip(robot.joints, found, strict=True))
 
 
-def zeros(robot: Robot, asked: Asked) -> tuple[float, ...]:
-    """Return where the joints of geared motors stand [rad; m] when the log says 0; () for all at zero."""
+def zeros(robot: Robot, q: Array, asked: Asked) -> tuple[float, ...]:
+    """Return where the joints of geared motors stand [rad; m] when the log says 0; () for all at zero.
+
+    q (N, n) [rad; m]: positions as they are without. A zero that takes a joint beyond all that it can do is no answer.
+    """
+
+    def check(answer: str) -> str:
+        zero = np.array(numbers_in(answer, robot.n))
+        for joint, said in out_of_reach(q + zero, robot).items():
+            j = robot.joint_names.index(joint)
+            if abs(np.median(q[:, j]) + zero[j]) > abs(np.median(q[:, j])):
+                return f"Wanted rad: {zero[j]:g} degrees are {np.deg2rad(zero[j]):.4g} rad; with it '{joint}' {said}"
+        return ""
+
     text = "Where does each joint stand, as the robot's file counts, when its encoder says 0 [rad; m]?"
-    found = asked.numbers("zeros", text, (0.0,) * robot.n, "encoders count from anywhere, and no log says from where")
+    why = "encoders count from anywhere, and no log says from where"
+    found = asked.numbers("zeros", text, (0.0,) * robot.n, why, check=check)
     return found if any(found) else ()
 
 

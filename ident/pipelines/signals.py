@@ -132,10 +132,10 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     count = counts_of(position.shown, robot, asked) if unit == "count" else ()
     unsure = side == "motor" and robot is not described and not asked.typed  # of ratios
     units = units_of(unit, robot, position.sliding)
-    offset = () if robot is described and not count else zeros(robot, asked)
     scale = scales(units) * (count or 1.0)
-
-    q = _angles(position.columns, scale, robot, side, offset)
+    q = _angles(position.columns, scale, robot, side, ())
+    offset = () if robot is described and not count else zeros(robot, q, asked)
+    q = q + (offset or 0.0)
     time, word, rate = _clock(time, relation, unit, known, (q, robot), asked, why)
     why["time"] += beside
     if time is None and (called := [f.columns[0] for f in families if f.quantity == "time"]):

@@ -126,7 +126,9 @@ def gather(
     left = residuals(model, theta, judged) if judged else None
     if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
-    far = {joint: m.name for m in judged for joint in out_of_reach(m.q, model.robot)}  # worth more than a hint
+    far = {  # worth more than a hint
+        joint: f"in “{m.name}” {said}" for m in judged for joint, said in out_of_reach(m.q, model.robot).items()
+    }
     hints = () if far or estimate.causes else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
     hinted = (*_hinted(hints, [m.name for m in judged], slides, far), *_worse(left, estimate.joints, units))
     if estimate.causes and not far:
@@ -342,11 +344,8 @@ def _hinted(
     if not names:
         return []
     if far:
-        joint, name = next(iter(far.items()))
-        return [
-            f"{joint}: the position in “{name}” is far beyond what the joint can do. Is it in degrees or on the motor"
-            " side? Nothing else can be told before that is mended."
-        ]
+        joint, what = next(iter(far.items()))
+        return [f"{joint}: the position {what} Nothing else can be told before that is mended."]
     if hints is None:
         shown = ", ".join(f"“{name}”" for name in names)
         verb = "is" if len(names) == 1 else "are"

@@ -43,6 +43,8 @@ ANGLE = {"rad": 1.0, "deg": 180.0 / math.pi}  # units in one radian
 UNKNOWN = "?"
 #: Lengths [m] and gravity [m/s^2] beyond which a file has them in another unit.
 LONGEST, STRONGEST = 20.0, 30.0
+#: Angles in rad beyond this that are multiples of 15 are in degrees: zeros of encoders are large, but not round.
+TURNED, ROUND = 4 * math.pi, 15.0
 # The keys of each table, and what they mean.
 _COMMON = {
     "name": "Of the robot; without, the file's (a URDF's own).",
@@ -263,6 +265,10 @@ def _row(table: Table, length: float, angle: float) -> dict[str, Any]:
     units = {"a": length, "alpha": angle, "d": length, "theta": angle, "offset": moving}
     row: dict[str, Any] = {key: table.number(key, 0.0) / unit for key, unit in units.items()}
     row |= {key: table.text(key) for key in ("name", "link") if key in table.data}
+    for key in ("alpha", "theta", *(("offset",) if kind == "revolute" else ())):
+        if angle == 1.0 and abs(row[key]) > TURNED and row[key] % ROUND == 0.0:
+            fix = f'Degrees? Write {math.radians(row[key]):.6g}, or angle = "deg" and all angles in degrees'
+            raise table.error(key, f"is {row[key]:g} rad, {abs(row[key]) / (2 * math.pi):.0f} turns", fix)
     sign = table.number("sign", 1.0)
     if sign not in (1, -1):
         raise table.error("sign", f"is {sign:g}, wanted 1 or -1")

@@ -1005,6 +1005,10 @@ def test_one_axis_needs_no_robot_file_but_two_answers(here, kind, angle, felt):
     t = np.arange(4000) / 200.0
     q, qdd = 0.3 * np.sin(2 * t) + 0.1 * np.sin(5 * t), -1.2 * np.sin(2 * t) - 2.5 * np.sin(5 * t)
     pd.DataFrame({"t": t, "pos": q, "force": 5.0 * qdd}).to_csv("log.csv", index=False)
+    with pytest.raises(InputError, match="just written for 1 joint"):  # nobody answers
+        pipelines.init("log.csv", [], into="guessed")
+    with pytest.raises(IdentError, match="not filled in: convention; kind, a, alpha, d, offset of joint1"):
+        ident.read_robot(here / "guessed" / "robot.toml")
     answers = {"kind": kind, "axis": f"{angle:g}"}
     found = pipelines.init("log.csv", [], into=".", ask=lambda question: answers.get(question.key, ""))
     assert [path.name for path in found.files] == ["robot.toml", "dataset.toml", "experiment.toml"]
@@ -1015,11 +1019,20 @@ def test_one_axis_needs_no_robot_file_but_two_answers(here, kind, angle, felt):
     assert abs(still[0, 0]) == pytest.approx(felt, abs=1e-9)
 
 
+@pytest.mark.parametrize(("unit", "slides"), [("mm", True), ("deg", False)])
+def test_whether_an_axis_slides_is_not_asked_where_the_unit_of_its_position_says_it(here, unit, slides):
+    t = np.arange(4000) / 200.0
+    pd.DataFrame({"t": t, f"pos_{unit}": 90 * np.sin(2 * t), "force": np.cos(2 * t)}).to_csv("log.csv", index=False)
+    found = pipelines.init("log.csv", [], into=".", ask=lambda question: "")
+    assert "kind" not in keys(found)
+    assert read(here)[1].joints[0].slides == slides
+
+
 def test_a_written_robot_goes_where_the_rest_fails(here):
     t = np.arange(400) / 200.0
     pd.DataFrame({"t": t, "pos": np.sin(t)}).to_csv("log.csv", index=False)
-    with pytest.raises(LogError):  # no torque
-        pipelines.init("log.csv", [], into=".")
+    with pytest.raises(LogError, match="no columns are found that are torques"):
+        pipelines.init("log.csv", [], into=".", ask=lambda question: "")
     assert [path.name for path in here.iterdir()] == ["log.csv"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ident.errors import InputError, plural
 from ident.files import file_word, write_whole
+from ident.logs.manifest import UNITS
 from ident.logs.raw import RawTable
 from ident.logs.recognised import Family, families
 from ident.pipelines.questions import Asked
@@ -23,7 +24,7 @@ gravity = [0, 0, -9.81]  # in the base frame [m/s^2]: here its z points up
 """
 _ROW = """
 [[joint]]  # {name}
-# kind = "prismatic"  # if it slides
+kind = "{kind}"  # "revolute" if it turns, "prismatic" if it slides
 a = "{unknown}"
 alpha = "{unknown}"
 d = "{unknown}"
@@ -40,28 +41,41 @@ alpha = {alpha:g}  # between its axis and the vertical; 0: upwards
 def written_robot(tables: Sequence[RawTable], folder: Path, asked: Asked) -> Path:
     """Write the robot.toml of an axis that is asked about, or one to be filled in, and return its path.
 
-    tables: of the logs. Raises InputError for more joints than one: their lengths and angles are no question.
+    tables: of the logs. Raises InputError for one to be filled in: lengths and angles of more
+    joints than one are no question, and how an axis moves is no guess.
     """
     found = [f for table in tables for f in families(table.columns, ())]
     positions = [f for f in found if f.quantity == "position"]
     n = _joints(found, positions, asked)
     name, path = file_word(folder.resolve().name, "robot"), folder / "robot.toml"
-    if n == 1:
-        lengths = any(f.unit in ("m", "mm") for f in positions)
-        why = "the unit of its position" if lengths else "no log says it"
-        kinds = {"turns": "revolute", "slides": "prismatic"}
-        kind = asked("kind", "Does the joint turn or slide?", "slides" if lengths else "turns", why, tuple(kinds))
-        text = "Which angle is between its axis and the vertical [deg], 0 if it points upwards?"
-        (alpha,) = asked.numbers("axis", text, (90.0,), "a horizontal axis, which is the usual one")
-        head = _HEAD.format(todo="Every line may be changed.", name=name, convention="mdh")
-        return write_whole(path, head + _AXIS.format(kind=kinds[kind], alpha=alpha, why=f"it {kind}"))
+    if n == 1 and (axis := _axis(positions, asked)):
+        return write_whole(path, _HEAD.format(todo="Every line may be changed.", name=name, convention="mdh") + axis)
     todo = f'Put what is right in place of each "{UNKNOWN}":'
     todo += "\n# one [[joint]] for each joint that the logs have, from the base on; add some, or take some out."
     head = _HEAD.format(todo=todo, name=name, convention=UNKNOWN)
-    write_whole(path, head + "".join(_ROW.format(name=f"joint{k + 1}", unknown=UNKNOWN) for k in range(n)))
+    kind = "revolute" if n > 1 else UNKNOWN
+    rows = [_ROW.format(name=f"joint{k + 1}", kind=kind, unknown=UNKNOWN) for k in range(n)]
+    write_whole(path, head + "".join(rows))
     problem = f"no file describes the robot ({', '.join(DESCRIPTIONS)}, or .toml with a DH table)"
     fix = f"Add one; or fill in '{path}', just written for {plural(n, 'joint')}, and call the same again"
+    fix += "; or answer the questions, without --yes" * (n == 1)
     raise InputError(problem, fix=fix)
+
+
+def _axis(positions: Sequence[Family], asked: Asked) -> str:
+    """Return the only joint as lines of a robot file, "" where nobody answers how it moves."""
+    said = {UNITS["position"][f.unit][0] for f in positions if f.unit in UNITS["position"]}
+    way, why = "slides" if "length" in said else "turns", "as the unit of its position says"
+    if not said & {"length", "angle"}:
+        way, why = (
+            asked("kind", "Does the joint turn or slide?", way, "no log says it", ("turns", "slides")),
+            "answered",
+        )
+    text = "Which angle is between its axis and the vertical [deg], 0 if it points upwards?"
+    (alpha,) = asked.numbers("axis", text, (90.0,), "a horizontal axis, which is the usual one")
+    if {"kind", "axis"} & {*asked.guessed}:
+        return ""
+    return _AXIS.format(kind={"turns": "revolute", "slides": "prismatic"}[way], alpha=alpha, why=why)
 
 
 def _joints(found: Sequence[Family], positions: Sequence[Family], asked: Asked) -> int:

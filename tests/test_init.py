@@ -1126,6 +1126,32 @@ def test_a_joint_without_a_torque_is_asked_about_and_told(here, pattern):
     assert "guessed" not in (here / "dataset.toml").read_text()
 
 
+LIFT = """<link name="floor"/><joint name="lift" type="prismatic"><parent link="floor"/><child link="base"/>
+<axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="900"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("share", "answer", "gain"), [(1.0, None, 0.0), (1.0, "no", 1.0), (0.5, None, 1.0), (0.0, None, 1.0)]
+)
+def test_a_lift_whose_torque_has_nothing_of_gravity_is_left_out(here, share, answer, gain):
+    text = arm(here).read_text(encoding="utf-8").replace("</robot>", LIFT)
+    text = text.replace('<link name="base"/>', LINK.format(name="base", mass=8.0))
+    (here / "arm.urdf").write_text(text, encoding="utf-8")
+    robot, t = read_urdf(here / "arm.urdf"), np.arange(2400) / 200.0
+    w, size = np.array([1.1, 2.3, 3.1, 1.7]), np.array([0.2, 0.6, 0.8, 0.9])
+    q, qd, qdd = size * np.sin(np.outer(t, w)), size * w * np.cos(np.outer(t, w)), -size * w**2 * np.sin(np.outer(t, w))
+    tau = inverse_dynamics(robot, robot.inertials, q, qd, qdd) + qd + 1.5 * np.tanh(qd / 0.02)
+    tau[:, 0] -= share * 9.81 * robot.inertials[:, 0].sum()
+    table = {"t": t} | {f"{name}_position": q[:, j] for j, name in enumerate(robot.joint_names)}
+    table |= {f"{name}_{'torque_Nm' if j else 'force_N'}": tau[:, j] for j, name in enumerate(robot.joint_names)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    given = {"without gravity": answer}
+    found = pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: given.get(question.key))
+    assert np.broadcast_to(read(here)[2].recordings[0].torque.gain, 4).tolist() == [gain, 1, 1, 1]
+    assert any("lift reaches" in line and "left out (gain 0)" in line for line in found.told) == (gain == 0.0)
+    assert ("without gravity" in keys(found)) == (share == 1.0)
+
+
 def test_an_answer_that_is_none_is_refused(here):
     arm(here)
     t, q, qd, tau = log(here)

@@ -15,6 +15,7 @@ from ident.errors import LogError
 from ident.logs.manifest import RAW, UNITS, si_factor
 from ident.logs.raw import Column
 from ident.logs.recognised import Family, windows
+from ident.logs.unscaled import weight
 from ident.pipelines.questions import Asked, one_of, ranked, words
 from ident.robot import Joint, Robot
 
@@ -35,6 +36,9 @@ BETTER = 0.05
 #: Bodies contradict friction where their centre of mass is farther from the axis than this share of the robot's reach:
 #: nearer, one that is a little off the described one turns the sign.
 LEVER = 0.005
+#: Links that weigh so many times the largest torque of their joint, and of what they do at the middle one, are held by
+#: something else; at how many postures they are weighed.
+WEIGHTLESS, POSTURES = 5.0, 200
 #: A column that is so much like a position or its change is no torque.
 COPY = 0.998
 
@@ -125,10 +129,29 @@ def torques(
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
     units = tuple(_of_force(unit, family) if j.slides else unit for j in robot.joints)
+    if bodies is not None and not guessed:
+        scale = gains * [si_factor(u, "torque") for u in units]
+        why_left = _leave_out_weightless(gains, np.column_stack([c.values for c in whole]) * scale, log, asked)
+        why_unit += f"; NOTE: {why_left}" * bool(why_left)
     said = tuple(float(g) for g in gains)
     guessed |= "no motor" in asked.guessed
     plain = all(g == 1.0 for g in said) and unit not in RAW_UNITS
     return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
+
+
+def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> str:
+    """Set gains (n,) of joints to 0 whose torques (N, n) [N m; N] have nothing of gravity, as answered; return why."""
+    pulled = weight(replace(log.robot, inertials=log.bodies), log.q[:: max(1, len(log.q) // POSTURES)])
+    largest, told = np.abs(tau).max(axis=0), []
+    times = pulled / np.where(largest > 0, largest, np.inf)
+    for j in np.flatnonzero(times > WEIGHTLESS * max(1.0, float(np.median(times)))):
+        joint = log.robot.joints[j]
+        why = f"{joint.name} reaches {largest[j]:.3g} {joint.unit('torque')} where its links weigh {pulled[j]:.3g}:"
+        why += " a balancer or its drive takes gravity out, or it is in another unit"
+        if asked("without gravity", f"Is the torque of {joint.name} left out?", "yes", why, ("yes", "no")) == "yes":
+            gains[j] = 0.0
+            told.append(f"{why}; left out (gain 0)")
+    return "; ".join(told)
 
 
 #: The raw unit of columns whose names say none.

@@ -736,6 +736,44 @@ def test_nothing_is_overwritten_and_nothing_is_left_of_what_fails(here):
         pipelines.init("arm.urdf", [], into=here / "other")
 
 
+def test_without_a_robot_its_file_is_written_to_be_filled_in(here, capsys, monkeypatch):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("run.csv", index=False)
+    command(monkeypatch, "init", "run.csv")
+    assert "Next: ident init robot.toml run.csv\n" in capsys.readouterr().out
+    text = (here / "robot.toml").read_text(encoding="utf-8")
+    assert "# 3, as run.csv has positions or torques" in text
+    assert [p.name for p in here.glob("*.toml")] == ["robot.toml"]
+    for value, said in (
+        ('convention = "dh"', r"convention: is '\?', wanted one of 'dh', 'mdh'"),
+        ('length = "m"', r"length: is '\?', wanted one of 'm', 'mm'"),
+        ('angle = "deg"', r"angle: is '\?', wanted one of 'rad', 'deg'"),
+        ("a = 0.3", r"joint\[1\].a: is '\?', wanted a number"),
+        ("alpha = 90", r"joint\[1\].alpha: is"),
+        ("d = 0", r"joint\[1\].d: is"),
+    ):
+        with pytest.raises(IdentError, match=said):
+            pipelines.init("robot.toml", ["run.csv"])
+        key = re.match(r"\w+ = ", value)[0]
+        text = re.sub(rf'^{key}"\?"', value, text, flags=re.MULTILINE)
+        (here / "robot.toml").write_text(text, encoding="utf-8")
+    started = pipelines.init("run.csv", ["robot.toml"])  # in any order
+    assert [p.name for p in started.files] == ["dataset.toml", "experiment.toml"]
+    assert started.next == "ident run ."
+
+
+def test_a_robot_to_be_filled_in_has_a_joint_where_columns_have_no_names(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    np.savetxt("run.csv", np.column_stack([t, q, tau]), delimiter=",")
+    (told,) = pipelines.init("run.csv").told
+    assert told.endswith("robot.toml has 1 joint; put values in the place of every ?")
+    assert "one such table for each joint" in (here / "robot.toml").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape("is there already, and is not overwritten")):
+        pipelines.init("run.csv")
+
+
 def test_a_clock_that_starts_again_makes_several_recordings_of_a_file(here):
     arm(here)
     logs = [log(here, seed=k) for k in range(3)]
@@ -1164,6 +1202,9 @@ def test_gears_couplings_and_zeros_are_answered_as_lists(here):
     np.testing.assert_allclose(robot.transmission.matrix, matrix)
     np.testing.assert_allclose(read_log.q, q, atol=1e-9)
     np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+    degrees = given | {"zeros": "0, 90, -17.2"}
+    with pytest.raises(InputError, match=r"Wanted radians: 90 deg is 1\.5708 rad"):
+        pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question: degrees.get(question.key))
     for answer in ("50, -60", "50, -60, 70; 4/2 40", "turns"):
         with pytest.raises(InputError, match="or 3 ratios"):
             pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question, a=answer: a)

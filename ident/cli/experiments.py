@@ -116,14 +116,15 @@ def fleet(
 def init(
     robot: RobotPath,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILES", help="Logs, and a CAD table or a folder of reports if there is one")
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="FILES", help="Logs, and a CAD table or a folder of reports if there is one"),
+    ] = None,
     yes: Annotated[bool, "Take every guess, and ask nothing", "--yes -y"] = False,
     into: Annotated[Path, "Folder to write; logs lie in it, or below $IDENT_DATA", "FOLDER"] = Path(),
 ) -> None:
     """Look at raw logs, and write the files that `ident run` needs; answers may be piped in, a line each."""
     ask = None if yes else _asked if sys.stdin.isatty() else _piped
-    found = pipelines.init(robot, files, into=into, ask=ask)
+    found = pipelines.init(robot, files or [], into=into, ask=ask)
     answers = [{**parts_of(q, "key", "text", "guess", "why"), "answer": given} for q, given in found.answers]
     answer(files=found.files, answers=answers, told=found.told)
     say(*found.told)
@@ -131,7 +132,7 @@ def init(
         how = "guessed" if question.key in found.guessed else "answered"
         tell_note(f"{how}: {question.text} {given} ({question.why})")
     say(*(f"wrote {path}" for path in found.files))
-    say(f"Next: ident run {into}")
+    say(f"Next: {found.next}")
 
 
 #: So long [s] an answer is waited for where they are piped in.

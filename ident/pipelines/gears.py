@@ -8,7 +8,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import IdentError, InputError
-from ident.pipelines.questions import Asked
+from ident.pipelines.questions import Asked, numbers_in
 from ident.robot import Robot
 from ident.robot.robot import Transmission
 
@@ -18,6 +18,8 @@ _TEXT = (
     "In which unit are the positions: rad, deg or rev? Or, where they are those of motors in rad: how often does each"
     " motor turn for once its joint (such as {}{})?"
 )
+#: So far [rad], two turns, no joint stands from its zero: what is beyond was written in degrees.
+_FAR = 4.0 * np.pi
 #: Ratios of gears that are usual.
 _USUAL = (1, 2, 5, 10, 20, 30, 50, 80, 100, 120, 160, 200, 300, 500, 1000)
 
@@ -70,7 +72,15 @@ def counts_of(shown: str, robot: Robot, asked: Asked) -> tuple[float, ...]:
 def zeros(robot: Robot, asked: Asked) -> tuple[float, ...]:
     """Return where the joints of geared motors stand [rad; m] when the log says 0; () for all at zero."""
     text = "Where does each joint stand, as the robot's file counts, when its encoder says 0 [rad; m]?"
-    found = asked.numbers("zeros", text, (0.0,) * robot.n, "encoders count from anywhere, and no log says from where")
+    reason = "encoders count from anywhere, and no log says from where"
+
+    def in_radians(answer: str) -> str:
+        far = [
+            x for x, j in zip(numbers_in(answer, robot.n), robot.joints, strict=False) if not j.slides and abs(x) > _FAR
+        ]
+        return f"Wanted radians: {far[0]:g} deg is {np.deg2rad(far[0]):.5g} rad" if far else ""
+
+    found = asked.numbers("zeros", text, (0.0,) * robot.n, reason, check=in_radians)
     return found if any(found) else ()
 
 

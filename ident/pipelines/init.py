@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording
 from ident.pipelines.signals import Signals, decide, parked
+from ident.pipelines.skeleton import description_among, skeleton
 from ident.robot import Robot, read_robot
 from ident.robot.robot import DESCRIPTIONS
 from ident.robot.urdf import read_description, read_urdf
@@ -46,28 +48,39 @@ _QUANTITIES = ("position", "velocity", "torque", "current")
 class Started:
     """What was written (`files`), what was asked and answered, what was decided, as sentences.
 
-    guessed: the keys of the questions that nobody answered.
+    guessed: the keys of the questions that nobody answered. next: the command that goes on from here.
     """
 
     files: tuple[Path, ...]
     answers: tuple[tuple[Question, str], ...]
     told: tuple[str, ...]
     guessed: tuple[str, ...] = ()
+    next: str = ""
 
 
-def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = ".", ask: Ask | None = None) -> Started:
+def init(
+    robot: str | Path, files: Sequence[str | Path] = (), *, into: str | Path = ".", ask: Ask | None = None
+) -> Started:
     """Write robot.toml (where it is needed), dataset.toml and experiment.toml into a folder, from raw files.
 
-    robot: a URDF or a robot file. files: logs and, if there is one, a CAD table or a folder of reports. ask: returns
-    the answer to a question; without it every guess is taken. Raises RobotError, CadError, LogError, and InputError
-    where a file that would be written is there. Of a bag a table is written beside them, which they name.
+    robot: a URDF or a robot file; where none is given, but logs, a robot.toml to be filled in is all that is written.
+    files: logs and, if there is one, a CAD table or a folder of reports. ask: returns the answer to a question; without
+    it every guess is taken. Raises RobotError, CadError, LogError, and InputError where a file that would be written is
+    there. Of a bag a table is written beside them, which they name.
     """
-    folder, robot = Path(into), Path(robot)
+    folder, given = Path(into), [Path(robot), *map(Path, files)]
+    described, others = description_among(given)
+    robot = described or folder / "robot.toml"
     for name in FILES:
-        if (folder / name).resolve() != robot.resolve() and (folder / name).exists():
+        if (folder / name).resolve() != (described and described.resolve()) and (folder / name).exists():
             fix = "Remove it, or choose another folder with --into"
             raise InputError("is there already, and is not overwritten", file=folder / name, fix=fix)
-    cad, logs = _parted([Path(f) for f in files])
+    cad, logs = _parted(others)
+    if described is None:
+        text, joints = skeleton(logs)
+        told = f"no file describes the robot: {robot} has {plural(joints, 'joint')}; put values in the place of every ?"
+        typed = " ".join(shlex.quote(str(f)) for f in (robot, *others))
+        return Started((write_whole(robot, text),), (), (told,), next=f"ident init {typed}")
     tables = dict[Path, Path]()
     try:
         for bag in filter(is_bag, logs):
@@ -117,7 +130,9 @@ def _started(
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
     told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
     lost = copies + [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
-    return Started((*tables, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed))
+    return Started(
+        (*tables, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed), f"ident run {folder}"
+    )
 
 
 def _parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:

@@ -35,7 +35,7 @@ class Question:
         """Return what is wanted in place of an answer that is none, "" for one that is."""
         if self.choices and answer not in self.choices:
             return f"Answer one of: {'; '.join(self.choices)}"
-        if self.numbers and answer != self.guess and not _numbers(answer, self.numbers):
+        if self.numbers and answer != self.guess and not numbers_in(answer, self.numbers):
             return "Wanted a number" if self.numbers == 1 else f"Wanted {self.numbers} numbers, or one for all"
         names, count = words(answer), len(words(self.guess))
         if self.joints and answer != self.guess and not len(names) == len({*names} & {*self.joints}) == count:
@@ -48,7 +48,7 @@ def words(answer: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in answer.split(","))
 
 
-def _numbers(answer: str, wanted: int) -> tuple[float, ...]:
+def numbers_in(answer: str, wanted: int) -> tuple[float, ...]:
     """Return as many finite numbers as are wanted, one standing for all; () where an answer has others."""
     try:
         found = tuple(float(word) for word in answer.strip("[]").replace(",", " ").split())
@@ -59,7 +59,7 @@ def _numbers(answer: str, wanted: int) -> tuple[float, ...]:
 
 
 def _above_zero(answer: str) -> str:
-    return "" if min(_numbers(answer, 1), default=0.0) > 0 else "Wanted a number above 0"
+    return "" if min(numbers_in(answer, 1), default=0.0) > 0 else "Wanted a number above 0"
 
 
 #: Returns the answer to a question, None where nobody gives one.
@@ -123,7 +123,7 @@ class Asked:
         shown = ", ".join(f"{x:g}" for x in guess)
         answer = self(key, text, shown, why, numbers=len(guess), check=check)
         # to the last digit: whoever compares has to see that it is the guess
-        return tuple(map(float, guess)) if answer == shown else _numbers(answer, len(guess))
+        return tuple(map(float, guess)) if answer == shown else numbers_in(answer, len(guess))
 
 
 def ranked(found: Sequence[Family], most: int) -> list[list[Family]]:

@@ -220,7 +220,9 @@ def test_a_locked_joint_makes_one_body_of_two(tmp_path: Path) -> None:
     text = URDF.replace("MESH", "x.stl")
     start = text.index('  <link name="shade">')
     text = text[:start] + '  <link name="shade"/>\n' + text[text.index('  <link name="bulb">') :]
-    found = {c.name: c for c in fit_capsules(lamp(tmp_path, text=text), lock=["nod"])}
+    file = lamp(tmp_path, text=text)
+    robot = read_urdf(file, lock=["nod"])
+    found = {c.name: c for c in read_scene(written(tmp_path, f'fit = "{file.name}"\n'), robot).capsules}
     assert list(found) == ["stand", "arm"]
     assert beyond(found["arm"], np.array([[0.4, 0, 0.1]]), 0.02) <= 0
 

@@ -6,7 +6,7 @@ Meshes are read as untrusted data: STL, OBJ and COLLADA, inside one folder, noth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
@@ -20,23 +20,24 @@ from ident.arrays import Array, frozen
 from ident.errors import InputError, RobotError
 from ident.files import data_path
 from ident.geometry.mesh import mesh_points
-from ident.geometry.scene import Box, Capsule
+from ident.geometry.scene import Box, Capsule, carrier
 from ident.robot.robot import Robot
 from ident.robot.urdf import parse_document, read_description, to_robot
 from ident.robot.xml import At, Element, Urdf, read_bytes
 
 
 def fit_capsules(
-    urdf: str | Path, *, folder: str | Path | None = None, lock: Iterable[str] = ()
+    urdf: str | Path, robot: Robot | None = None, *, folder: str | Path | None = None
 ) -> tuple[Capsule, ...]:
     """Return one capsule around each link that has <collision> shapes, its own and those of what is fixed to it.
 
-    The base's comes first, then the moving links' in the order of the joints. `folder` holds the meshes (default: the
-    URDF's own), see `collision_clouds`; `lock` as for read_urdf. Raises RobotError as both do.
+    The base's comes first, then the moving links' in the order of the joints. robot: as it was read from the URDF, with
+    what it locks (default: nothing). `folder` holds the meshes (default: the URDF's own), see `collision_clouds`.
+    Raises RobotError as that does.
     """
     path = Path(urdf)
     document = parse_document(read_bytes(path), file=path.name)
-    clouds = collision_clouds(document, to_robot(document, lock=lock), path.parent if folder is None else folder)
+    clouds = collision_clouds(document, robot or to_robot(document), path.parent if folder is None else folder)
     return tuple(smallest_capsule(cloud.points, cloud.radii, link) for link, cloud in clouds.items())
 
 
@@ -226,10 +227,10 @@ def _described(urdf: Urdf, tag: str) -> Iterator[tuple[str, At, Element]]:
 def _placed(robot: Robot, name: str, at: At, element: Element, folder: Path) -> tuple[str, Cloud]:
     """Return the moving link (or base) that carries a link's shape, and the shape in its frame."""
     cloud = _cloud(at, at.need(element, "geometry"), folder)
-    carrier, pose = robot.frames[name]
+    link, pose = carrier(robot, name)
     place = pose @ at.origin(element)
     moved = Cloud(cloud.points @ place.rotation.T + place.position, cloud.radii)
-    return robot.base if carrier < 0 else robot.links[carrier], moved
+    return robot.base if link < 0 else robot.links[link], moved
 
 
 def _cloud(at: At, geometry: Element, folder: Path) -> Cloud:

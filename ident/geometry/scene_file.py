@@ -157,11 +157,8 @@ def _fitted(top: Table, robot: Robot, length: float) -> tuple[Capsule, ...]:
     if "meshes" in top.data:
         with top.place("meshes"):
             folder = data_path(top.text("meshes"), top.file.parent)
-    capsules = fit_capsules(urdf, folder=folder)
-    for capsule in capsules:
-        with top.place("fit"):
-            carrier(robot, capsule.link)
-    return capsules
+    with top.place("fit"):
+        return fit_capsules(urdf, robot, folder=folder)
 
 
 class _Units:

@@ -357,7 +357,8 @@ def _differs(loaded: Loaded, far: Sequence[Difference]) -> Iterator[Warned]:
         most = max(far, key=lambda r: abs(r.difference) / r.scale)
         share = f"{most.name} by {100 * abs(most.difference) / most.scale:.0f} % of the numbers in it"
         more = f", and {len(far) - 1} more" if len(far) > 1 else ""
-        said = f"differs from the fit by more than right numbers mostly do ({share}{more}): `ident doctor` looks for the mistake"
+        said = f"differs from the fit by more than right numbers mostly do ({share}{more})"
+        said += ": `ident doctor` looks for the mistake"
         yield Warned(loaded.experiment.cad.name, "table", said)
 
 

@@ -18,7 +18,6 @@ from ident.cli.answers import answer, asked, parts_of
 from ident.cli.console import (
     PROBLEMS,
     ExperimentPath,
-    RobotPath,
     command_line,
     guarded,
     progress,
@@ -114,17 +113,16 @@ def fleet(
 
 @guarded
 def init(
-    robot: RobotPath,
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILES", help="Logs, and a CAD table or a folder of reports if there is one"),
-    ] = None,
+        list[Path],
+        typer.Argument(metavar="FILES", help="Robot, logs, and a CAD table or a folder of reports if there is one"),
+    ],
     yes: Annotated[bool, "Take every guess, and ask nothing", "--yes -y"] = False,
     into: Annotated[Path, "Folder to write; logs lie in it, or below $IDENT_DATA", "FOLDER"] = Path(),
 ) -> None:
     """Look at raw logs, and write the files that `ident run` needs; answers may be piped in, a line each."""
     ask = None if yes else _asked if sys.stdin.isatty() else _piped
-    found = pipelines.init(robot, files or [], into=into, ask=ask)
+    found = pipelines.init(files[0], files[1:], into=into, ask=ask)
     answers = [{**parts_of(q, "key", "text", "guess", "why"), "answer": given} for q, given in found.answers]
     answer(files=found.files, answers=answers, told=found.told)
     say(*found.told)

@@ -22,12 +22,11 @@ gravity = [0, 0, -9.81]     # in the base's frame, here with its z axis up
 """
 _JOINT = """
 [[joint]]{why}
-kind = "revolute"           # or "prismatic"
+kind = "revolute"           # or "prismatic", with theta = ..., its fixed angle
 a = "?"
 alpha = "?"
 d = "?"
-theta = 0
-offset = 0                  # added to the position in the log
+offset = 0                  # the table's angle (of a slide: its length d) less the position in the log
 """
 
 

@@ -19,7 +19,7 @@ from oracles import random_bodies
 from random_robots import pinocchio_model, random_pair
 
 from ident.dynamics.rigid_body import inverse_dynamics
-from ident.errors import EstimationError, InfeasibleError, ModelError, RobotError
+from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate
 from ident.export import export_to, formats
 from ident.export.digits import deserved_base

@@ -94,15 +94,15 @@ NOT_RUN = {
     "ident cad doctor experiments/ur10e": "needs real logs",
     "ident cad report experiments/ur10e": "needs real logs",
     "ident payload experiments/ur10e_payload": "needs real logs; test_payload.py finds the load",
-    "ident excite datasets/": "takes one minute or more; test_excite_experiments.py designs shorter motions",
+    "ident excite datasets/": "takes 6 s or more from each start; test_excite_experiments.py designs shorter motions",
     "python experiments/minimal/": "needs real logs",
     "python experiments/tx40/": "needs real logs",
     "python experiments/excite_arm5/": "takes minutes; test_excite_experiments.py takes fewer draws",
     "python experiments/seed_arm5/": "takes over 5 s; test_seed_arm5.py calls its functions",
     "python experiments/seed_planar7/": "takes 20 s; test_seed_planar7.py calls its functions",
-    "python experiments/seed_properties/": "takes minutes; test_seed_properties.py runs it on six robots",
+    "python experiments/seed_properties/": "is run by test_seed_properties.py, on six robots",
     "python experiments/seed_two_link/": "takes over 5 s; test_seed_two_link.py calls its functions",
-    "python experiments/seed_ur5e/control": "takes 15 s; test_seed_ur5e.py calls its functions",
+    "python experiments/seed_ur5e/control": "takes 11 s; test_seed_ur5e.py calls its functions",
 }
 
 
@@ -121,13 +121,16 @@ def test_every_block_is_run_or_it_is_said_why_not():
     """Text and output hold no command; a guide's commands print in console blocks, where output is compared."""
     kinds = {"python", "console", "sh", "toml", "json", "csv", "commands"}  # each has its tests below
     for block in BLOCKS:
-        if block.kind in ("text", "output"):
-            assert block.kind == "text" or block.page.startswith("experiments/"), block
-            assert not typed(block) or block.page == "experiments/benchmarks/README.md", block  # what was timed
+        study = block.page.startswith("experiments/")
+        where = f"{block.page}: {block.text.splitlines()[0]}"
+        if block.kind == "text" or (block.kind == "output" and study):
+            timed = block.page == "experiments/benchmarks/README.md"  # by the name of a command
+            assert timed or not typed(block), f"{where}: nobody runs the command in it; fence it as console or sh"
         else:
-            assert block.kind in kinds, block
-        if block.kind == "commands" and not block.page.startswith("experiments/"):
-            assert len(typed(block)) == len(block.text.strip().splitlines()), block
+            assert block.kind in kinds, f"{where}: {block.kind!r} is not run; fence it as one of {kinds} or text"
+        if block.kind == "commands" and not study:
+            whole = len(typed(block)) == len(block.text.strip().splitlines())
+            assert whole, f"{where}: what is printed below is not compared; fence it as console"
     lines = [line for block in blocks("commands") for line in typed(block)]
     assert {not_run(line) for line in lines} - {None} == NOT_RUN.keys()
     assert {line.split()[0] for line in lines if not not_run(line)} == {"ident", "python"}
@@ -203,6 +206,7 @@ def test_the_json_of_all_pages_is_as_its_schema_has_it(block):
     FORMAT.check(json.loads(block.text), Path(block.page))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", commands("python"))
 def test_the_short_programs_of_studies_run(folder, line):
     (folder / "experiments").mkdir()
@@ -448,7 +452,9 @@ def unknown(line, whole=False):
     return missing + [word for word in words if word[0] == "-" and word not in options]
 
 
-@pytest.mark.parametrize("page", TEXTS)
+@pytest.mark.parametrize(
+    "page", dict.fromkeys([*(page for page, _ in inline()), *(b.page for b in blocks("commands"))])
+)
 def test_commands_of_all_pages_are_there_and_their_options_known(page, monkeypatch):
     """Those in prose, which leave out what the reader knows, and whole ones that are not run."""
     monkeypatch.chdir(ROOT)

@@ -23,7 +23,7 @@ from ident.files import data_path
 from ident.logs.process import Processing
 from ident.model import Model, coupled_drives
 from ident.model.standard import SIGN
-from ident.model.term import Term, numbers, required
+from ident.model.term import Term, allowed, numbers, required
 from ident.model.terms import TERMS
 from ident.robot import Robot
 from ident.shown import shows
@@ -143,7 +143,7 @@ def _laws(model: Table, key: str, laws: list[Any]) -> list[Term]:
     alike = {law.kind.name: [x for x in laws if x.kind == law.kind] for law in laws}
     fields = {f.name: f for law in laws for f in dataclasses.fields(law)}
     needed = [x for x in names if len(laws) == len(alike) and required(fields[x])]
-    readers: dict[str, Reader] = {x: _number(**fields[x].metadata) for x in names}
+    readers = {x: _number(fields[x].metadata) for x in names}
     others = {x: readers[x] for x in names if x not in needed} | {"joints": _NAMES}
     others |= {x: boolean for law in laws for x in numbers(law, "bool")}
     example = kind.example or f"{{ {', '.join(f'{name} = ...' for name in names)} }}"
@@ -170,9 +170,8 @@ def _laws(model: Table, key: str, laws: list[Any]) -> list[Term]:
     return found
 
 
-def _number(description: str = "a number", **bounds: float) -> Reader:
-    rules = {"gt": float.__gt__, "ge": float.__ge__, "lt": float.__lt__, "le": float.__le__}
-    return typed(float, description, lambda x: all(rules[name](x, float(end)) for name, end in bounds.items()))
+def _number(known: Mapping[str, Any]) -> Reader:
+    return typed(float, known.get("description", "a number"), lambda x: allowed(x, **known))
 
 
 def _term(model: Table, place: str, laws: list[Any], given: dict[str, Any]) -> Term:

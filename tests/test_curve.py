@@ -133,10 +133,10 @@ def test_an_experiment_asks_for_a_whole_curve(tmp_path) -> None:
     for given, message in (
         ("{ low = 1 }", "a curve needs two ends, the lower one first, got 1 and nan"),
         ("{ low = 1, high = 1 }", "got 1 and 1"),
-        ("{ intervals = 2.5 }", "a whole number of intervals from 2 to 50, got 2.5"),
+        ("{ intervals = 2.5 }", r"curve\.intervals: is 2.5, wanted a whole number from 2 to 50"),
         ("{ low = 0, high = 1, element = 99 }", "a curve of 5 intervals has no element 99"),
     ):
         with pytest.raises(ConfigError, match=message):
             read_experiment(written(tmp_path, f"curve = {given}"))
-    with pytest.raises(ModelError, match="from 2 to 50, got 1"):
+    with pytest.raises(ModelError, match="intervals of curve of the position is 1, wanted a whole number from 2 to 50"):
         Curve(0.0, 1.0, 1.0)

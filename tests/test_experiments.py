@@ -110,7 +110,7 @@ class TestArm5:
         far = {row.name for row in found.comparison.far}
         assert far >= {"link4.hy", "link4.Izz"}  # of the centre of link 5
         assert far < {row.name for row in found.comparison.rows if row.verdict == "contradicted"}
-        assert any("`ident doctor` says what is wrong" in w.message for w in found.warnings if w.about == "cad.csv")
+        assert any("`ident doctor` looks for the mistake" in w.message for w in found.warnings if w.about == "cad.csv")
 
     def test_cad_alone_predicts_far_worse(self, result):
         validation = result("arm5/experiment.toml").validation.recordings[0]

@@ -19,7 +19,7 @@ from oracles import random_bodies
 from random_robots import pinocchio_model, random_pair
 
 from ident.dynamics.rigid_body import inverse_dynamics
-from ident.errors import EstimationError, InfeasibleError, ModelError, RobotError
+from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate
 from ident.export import export_to, formats
 from ident.export.digits import deserved_base
@@ -341,6 +341,6 @@ def test_other_refusals(tmp_path):
         written(c.constrained, tmp_path / "out.urdf")
     negative = c.constrained.theta.copy()
     negative[c.model.index("lift.viscous")] = -0.1
-    with pytest.raises(RobotError, match=r"damping and friction are -0\.1"):
+    with pytest.raises(ModelError, match=r"lift\.viscous is -0\.1, wanted at least 0"):
         written(replace(c.constrained, theta=negative), tmp_path / "out.urdf", robot=c.robot)
     assert list(tmp_path.iterdir()) == []

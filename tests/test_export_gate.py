@@ -21,6 +21,7 @@ from ident.export.gate import NUMBERS, VERDICT, fingerprint, with_validation
 from ident.export.identified import identified
 from ident.model import Coulomb, DriveInertia, Model, Viscous, coupled_drive
 from ident.robot import Joint, Limits, Robot, Transmission
+from ident.robot.urdf import read_joint_dynamics
 from ident.robot.urdf_write import write_urdf
 from ident.spatial.inertia import Pose
 
@@ -196,6 +197,9 @@ def test_coupled_motors_are_not_taken_for_joints(tmp_path):
     assert item.per_joint(Viscous.kind) == {"a": 0.5}
     note = item.about(*(x.kind for x in (DriveInertia, Viscous, Coulomb)))[1][0]
     assert "m.drive_inertia 0.1, m.viscous 0.2, m.coulomb 0.3" in note
+    done = export_to("urdf", e, tmp_path / "r.urdf", robot=robot)
+    assert read_joint_dynamics(done.path) == {"a": (0.5, 0.0), "b": None}
+    assert done.notes[0] == note
 
 
 def test_unknown_targets_name_the_nearest(tmp_path):

@@ -737,6 +737,45 @@ def test_nothing_is_overwritten_and_nothing_is_left_of_what_fails(here):
         pipelines.init("arm.urdf", [], into=here / "other")
 
 
+def test_without_a_robot_its_file_is_written_to_be_filled_in(here, capsys, monkeypatch):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("run.csv", index=False)
+    command(monkeypatch, "init", "run.csv")
+    assert "Next: ident init robot.toml run.csv\n" in capsys.readouterr().out
+    text = (here / "robot.toml").read_text(encoding="utf-8")
+    assert "# 3, as run.csv has positions or torques" in text
+    assert [p.name for p in here.glob("*.toml")] == ["robot.toml"]
+    joints = "of joint1, joint2, joint3"
+    for value, said in (
+        ('convention = "dh"', f"not filled in: convention; length; angle; a, alpha, d {joints}"),
+        ('length = "m"', f"not filled in: length; angle; a, alpha, d {joints}"),
+        ('angle = "deg"', f"not filled in: angle; a, alpha, d {joints}"),
+        ("a = 0.3", f"not filled in: a, alpha, d {joints}"),
+        ("alpha = 90", f"not filled in: alpha, d {joints}"),
+        ("d = 0", f"not filled in: d {joints}"),
+    ):
+        with pytest.raises(IdentError, match=said):
+            pipelines.init("robot.toml", ["run.csv"])
+        key = re.match(r"\w+ = ", value)[0]
+        text = re.sub(rf'^{key}"\?"', value, text, flags=re.MULTILINE)
+        (here / "robot.toml").write_text(text, encoding="utf-8")
+    started = pipelines.init("run.csv", ["robot.toml"])  # in any order
+    assert [p.name for p in started.files] == ["dataset.toml", "experiment.toml"]
+    assert started.next == "ident run ."
+
+
+def test_a_robot_to_be_filled_in_has_a_joint_where_columns_have_no_names(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    np.savetxt("run.csv", np.column_stack([t, q, tau]), delimiter=",")
+    (told,) = pipelines.init("run.csv").told
+    assert told.endswith("robot.toml has 1 joint; put values in the place of every ?")
+    assert "one such table for each joint" in (here / "robot.toml").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape("is there already, and is not overwritten")):
+        pipelines.init("run.csv")
+
+
 def test_a_clock_that_starts_again_makes_several_recordings_of_a_file(here):
     arm(here)
     logs = [log(here, seed=k) for k in range(3)]
@@ -960,43 +999,6 @@ def test_a_position_that_is_missing_beside_a_robot_file_is_said(here):
         assert not (here / "dataset.toml").exists()
 
 
-def test_without_a_robot_file_one_is_written_to_be_filled_in(here, monkeypatch, capsys):
-    arm(here)
-    t, q, _, tau = log(here)
-    pd.DataFrame({"t": t} | columns("pos{}_rad", q) | columns("trq{}_Nm", tau)).to_csv("log.csv", index=False)
-    (here / "arm.urdf").unlink()
-    with pytest.raises(
-        InputError, match=r"no file describes the robot.*fill in 'robot.toml', just written for 3 joints"
-    ):
-        pipelines.init("log.csv", [], into=".")
-    assert sorted(path.name for path in here.iterdir()) == ["log.csv", "robot.toml"]
-    unfilled = "not filled in: convention; a, alpha, d, offset of joint1, joint2, joint3"
-    with pytest.raises(IdentError, match=unfilled):  # the same once more
-        pipelines.init("log.csv", [], into=".")
-    text = (here / "robot.toml").read_text(encoding="utf-8").replace('convention = "?"', 'convention = "mdh"')
-    for alpha in (0, 90):
-        for key, value in {"a": 0.3, "alpha": alpha, "d": 0, "offset": 0}.items():
-            text = text.replace(f'{key} = "?"', f"{key} = {value}", 1)
-    (here / "robot.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(IdentError, match="not filled in: a, alpha, d, offset of joint3"):
-        pipelines.init("log.csv", [], into=".")
-    for key, value in {"a": 0.3, "alpha": 0, "d": 0, "offset": 0}.items():
-        text = text.replace(f'{key} = "?"', f"{key} = {value}", 1)
-    (here / "robot.toml").write_text(text, encoding="utf-8")
-    command(monkeypatch, "init", "log.csv", "--yes")
-    assert "Next: ident run ." in capsys.readouterr().out
-    assert np.allclose(read(here)[0].q, q, atol=1e-9)
-
-
-def test_the_robot_is_found_wherever_it_stands_among_the_files(here):
-    arm(here)
-    t, q, _, tau = log(here)
-    pd.DataFrame({"t": t} | columns("pos{}_rad", q) | columns("trq{}_Nm", tau)).to_csv("log.csv", index=False)
-    pipelines.init("log.csv", ["arm.urdf"], into=".")
-    assert ident.read_experiment(here).robot.name == "arm.urdf"
-    assert np.allclose(read(here)[0].q, q, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("kind", "angle", "felt"),
     [("slides", 0.0, 49.05), ("slides", 90.0, 0.0), ("turns", 0.0, 0.0), ("turns", 90.0, 4.905)],
@@ -1005,9 +1007,8 @@ def test_one_axis_needs_no_robot_file_but_two_answers(here, kind, angle, felt):
     t = np.arange(4000) / 200.0
     q, qdd = 0.3 * np.sin(2 * t) + 0.1 * np.sin(5 * t), -1.2 * np.sin(2 * t) - 2.5 * np.sin(5 * t)
     pd.DataFrame({"t": t, "pos": q, "force": 5.0 * qdd}).to_csv("log.csv", index=False)
-    with pytest.raises(InputError, match="just written for 1 joint"):  # nobody answers
-        pipelines.init("log.csv", [], into="guessed")
-    with pytest.raises(IdentError, match="not filled in: convention; kind, a, alpha, d, offset of joint1"):
+    assert pipelines.init("log.csv", into="guessed").next == "ident init guessed/robot.toml log.csv"  # nobody answers
+    with pytest.raises(IdentError, match="not filled in: convention; length; angle; a, alpha, d of joint1"):
         ident.read_robot(here / "guessed" / "robot.toml")
     answers = {"kind": kind, "axis": f"{angle:g}"}
     found = pipelines.init("log.csv", [], into=".", ask=lambda question: answers.get(question.key, ""))
@@ -1019,30 +1020,12 @@ def test_one_axis_needs_no_robot_file_but_two_answers(here, kind, angle, felt):
     assert abs(still[0, 0]) == pytest.approx(felt, abs=1e-9)
 
 
-@pytest.mark.parametrize(("unit", "slides"), [("mm", True), ("deg", False)])
-def test_whether_an_axis_slides_is_not_asked_where_the_unit_of_its_position_says_it(here, unit, slides):
-    t = np.arange(4000) / 200.0
-    pd.DataFrame({"t": t, f"pos_{unit}": 90 * np.sin(2 * t), "force": np.cos(2 * t)}).to_csv("log.csv", index=False)
-    found = pipelines.init("log.csv", [], into=".", ask=lambda question: "")
-    assert "kind" not in keys(found)
-    assert read(here)[1].joints[0].slides == slides
-
-
 def test_a_written_robot_goes_where_the_rest_fails(here):
     t = np.arange(400) / 200.0
     pd.DataFrame({"t": t, "pos": np.sin(t)}).to_csv("log.csv", index=False)
     with pytest.raises(LogError, match="no columns are found that are torques"):
         pipelines.init("log.csv", [], into=".", ask=lambda question: "")
     assert [path.name for path in here.iterdir()] == ["log.csv"]
-
-
-@pytest.mark.parametrize(("answer", "joints"), [("2", 2), ("", 3), ("900", 10)])
-def test_columns_without_names_are_asked_how_many_joints_there_are(here, answer, joints):
-    values = np.column_stack([np.arange(400) / 200.0, np.random.default_rng(4).normal(size=(400, 9))])
-    pd.DataFrame(values).to_csv("log.csv", index=False, header=False)
-    with pytest.raises(InputError, match=f"for {joints} joints"):
-        pipelines.init("log.csv", [], into=".", ask=lambda question: answer)
-    assert (here / "robot.toml").read_text(encoding="utf-8").count("[[joint]]  #") == joints
 
 
 def test_a_cad_table_that_no_robot_has_says_nothing_of_torques(here):
@@ -1276,6 +1259,9 @@ def test_gears_couplings_and_zeros_are_answered_as_lists(here):
     np.testing.assert_allclose(robot.transmission.matrix, matrix)
     np.testing.assert_allclose(read_log.q, q, atol=1e-9)
     np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+    degrees = given | {"zeros": "0, 90, -17.2"}
+    with pytest.raises(InputError, match=r"Wanted rad: 90 degrees are 1\.571 rad"):
+        pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question: degrees.get(question.key))
     for answer in ("50, -60", "50, -60, 70; 4/2 40", "turns"):
         with pytest.raises(InputError, match="or 3 ratios"):
             pipelines.init("arm.urdf", ["log.csv"], into=here / "other", ask=lambda question, a=answer: a)

@@ -1,9 +1,10 @@
-"""Every block of the README, of the pages under docs/ and of the packages: files are read, commands and code are run.
+"""Every block of every page: files are read, commands and code are run, or it is said why not (`NOT_RUN`).
 
 The robot is that of docs/guide/files.md, whose log is made here; what a page shows of a command's output is compared.
 """
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -22,32 +23,31 @@ import pytest
 import typer
 from bags import motion, storage, write_bag
 from logs_data import ROOT
+from pages import BLOCKS, TEXTS, blocks, inline, typed
 
 import ident
 from ident.cad import read_frames
 from ident.cli.main import app, main
 from ident.dynamics import inverse_dynamics
+from ident.estimate.storage import FORMAT
 from ident.model import torque
 from ident.pipelines import check, fleet
 from ident.spatial import from_com
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-FILES = (ROOT / "docs" / "guide" / "files.md").read_text(encoding="utf-8")
-#: Every page by its path, in the order in which a reader meets them.
-TEXTS = {"README.md": README} | {
-    str(p.relative_to(ROOT)): p.read_text(encoding="utf-8")
-    for part in ("guide/files.md", "guide", "tutorials", ".")
-    for p in ([ROOT / "docs" / part] if part.endswith(".md") else sorted((ROOT / "docs" / part).glob("*.md")))
-}
-
-
-#: What the packages say of themselves, by its path.
-ROOMS = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in sorted((ROOT / "ident").glob("*/README.md"))}
-
-
-def blocks(kind, texts=TEXTS):
-    """Return the fenced blocks of one kind on all pages, each with its page."""
-    return [(page, b) for page, text in texts.items() for b in re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)]
+README = TEXTS["README.md"]
+(CAD_TABLE,) = (block.text for block in blocks("csv"))
+#: What must not touch the robot of docs/guide/files.md.
+SCENE = """length = "mm"
+[[capsule]]
+link = "link2"
+start = [0, 0, 0]
+end = [300, 0, 0]
+radius = 50
+[[plane]]
+name = "table"
+normal = [0, 0, 1]
+offset = -300
+"""
 
 
 @pytest.fixture
@@ -55,8 +55,9 @@ def folder(tmp_path, monkeypatch):
     """Return a folder with the files of docs/guide/files.md and the logs that they name."""
     tmp_path = tmp_path / "myarm"
     tmp_path.mkdir()
-    for name in ("robot.toml", "dataset.toml", "cad.csv", "experiment.toml"):
-        content = re.search(rf"\*\*{re.escape(name)}\*\*.*?```(?:toml)?\n(.*?)```", FILES, re.DOTALL).group(1)
+    written = [block.text for block in blocks("toml") if block.page == "docs/guide/files.md"]
+    names = ("robot.toml", "dataset.toml", "experiment.toml", "cad.csv", "scene.toml")
+    for name, content in zip(names, (*written, CAD_TABLE, SCENE), strict=True):
         (tmp_path / name).write_text(content, encoding="utf-8")
     robot = ident.read_robot(tmp_path / "robot.toml")
     model = ident.Model(robot, (ident.DriveInertia(), ident.Viscous(), ident.SmoothCoulomb(0.02), ident.Offset()))
@@ -80,35 +81,76 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def commands():
-    """Return the indented commands of all pages, each once, as typed in the folder of the four files."""
-    lines = [
-        line for text in TEXTS.values() for line in re.findall(r"^    ident (.*?)(?:  +#.*)?$", text, re.MULTILINE)
-    ]
-    for line in dict.fromkeys(lines):
-        if not line.startswith(("init ", "payload ")):  # tests below
-            here = line.replace("results/NAME", "results/*").replace("experiment/", ".")
-            here = here.replace(" --scene scene.toml", "")
-            words = shlex.split(here)
-            yield words + (["--starts", "1", "--seconds", "1e9"] if words[0] == "excite" else [])
+#: Commands that are not run here, by how they begin, and why.
+NOT_RUN = {
+    "make ": "makes an environment of its own, or runs these tests",
+    "export IDENT_DATA=": "is the reader's own folder",
+    "ident init robot.urdf": "has a test of its own below",
+    "ident payload experiment/": "has a test of its own below",
+    "ident run experiments/arm5": "is run where docs/tutorials/logs.md shows what it prints",
+    "ident run experiments/": "needs real logs; test_experiments.py runs these files",
+    "ident doctor experiments/minimal/": "needs real logs, and half a minute",
+    "ident cad doctor experiments/arm5 --cad": "takes 11 s; notebooks/03_cad.ipynb examines the same reports",
+    "ident cad doctor experiments/ur10e": "needs real logs",
+    "ident cad report experiments/ur10e": "needs real logs",
+    "ident payload experiments/ur10e_payload": "needs real logs; test_payload.py finds the load",
+    "ident excite datasets/": "takes 6 s or more from each start; test_excite_experiments.py designs shorter motions",
+    "python experiments/minimal/": "needs real logs",
+    "python experiments/tx40/": "needs real logs",
+    "python experiments/excite_arm5/": "takes minutes; test_excite_experiments.py takes fewer draws",
+    "python experiments/seed_arm5/": "takes over 5 s; test_seed_arm5.py calls its functions",
+    "python experiments/seed_planar7/": "takes 20 s; test_seed_planar7.py calls its functions",
+    "python experiments/seed_properties/": "is run by test_seed_properties.py, on six robots",
+    "python experiments/seed_two_link/": "takes over 5 s; test_seed_two_link.py calls its functions",
+    "python experiments/seed_ur5e/control": "takes 11 s; test_seed_ur5e.py calls its functions",
+}
+
+
+def not_run(line):
+    """Return the entry of `NOT_RUN` for a command: the longest that it begins with; none for one that is run."""
+    return max((start for start in NOT_RUN if line.startswith(start)), key=len, default=None)
+
+
+def commands(program):
+    """Return the commands of a program in indented blocks that are run, each once, as typed."""
+    lines = dict.fromkeys(line for block in blocks("commands") for line in typed(block))
+    return [line for line in lines if line.startswith(f"{program} ") and not not_run(line)]
+
+
+def test_every_block_is_run_or_it_is_said_why_not():
+    """Text and output hold no command; a guide's commands print in console blocks, where output is compared."""
+    kinds = {"python", "console", "sh", "toml", "json", "csv", "commands"}  # each has its tests below
+    for block in BLOCKS:
+        study = block.page.startswith("experiments/")
+        where = f"{block.page}: {block.text.splitlines()[0]}"
+        if block.kind == "text" or (block.kind == "output" and study):
+            timed = block.page == "experiments/benchmarks/README.md"  # by the name of a command
+            assert timed or not typed(block), f"{where}: nobody runs the command in it; fence it as console or sh"
+        else:
+            assert block.kind in kinds, f"{where}: {block.kind!r} is not run; fence it as one of {kinds} or text"
+        if block.kind == "commands" and not study:
+            whole = len(typed(block)) == len(block.text.strip().splitlines())
+            assert whole, f"{where}: what is printed below is not compared; fence it as console"
+    lines = [line for block in blocks("commands") for line in typed(block)]
+    assert {not_run(line) for line in lines} - {None} == NOT_RUN.keys()
+    assert {line.split()[0] for line in lines if not not_run(line)} == {"ident", "python"}
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
 def test_the_files_and_commands_of_all_pages_work(folder, capsys, monkeypatch):
     done = []
-    for command in commands():
+    for line in commands("ident"):
         result = next((folder / "results").glob("*"), None) if (folder / "results").exists() else None
-        typed = [word.replace("results/*", f"results/{result.name}") if result else word for word in command]
-        monkeypatch.setattr(sys, "argv", ["ident", *typed])
+        here = line.replace("results/NAME", f"results/{result.name}" if result else "").replace("experiment/", ".")
+        words = shlex.split(here) + (["--starts", "1", "--seconds", "1e9"] if line.startswith("ident excite") else [])
+        monkeypatch.setattr(sys, "argv", words)
         with pytest.raises(SystemExit) as ended:
             main()
-        assert not ended.value.code, (typed, capsys.readouterr().err)
-        done.append(command[0])
+        assert not ended.value.code, (words, capsys.readouterr().err)
+        done.append(words[1])
     assert len(done) > 15
     assert {"check", "run", "excite", "postures", "sweep", "cad", "export", "dynamics", "codegen"} <= set(done)
-    (shown,) = (json.loads(block) for _, block in blocks("json", ROOMS))
-    assert shown.keys() <= json.loads(next(folder.glob("results/*/estimate.json")).read_text(encoding="utf-8")).keys()
     made = ("motion/trajectory.csv", "tour/trajectory.csv", "strokes/trajectory.yaml", "refined.csv", "fall.parquet")
     assert [name for name in made if not (folder / name).is_file()] == []
     written = {p.name for p in (folder / "results").rglob("*") if p.is_file()}
@@ -116,12 +158,12 @@ def test_the_files_and_commands_of_all_pages_work(folder, capsys, monkeypatch):
     said = capsys.readouterr().out
     assert "0 contradict cad.csv" in said  # the log was made of that table
     header = next(folder.rglob("*.h"))
-    for page, block in blocks("sh"):
-        typed = block.replace("files/arm5.h", str(header)).replace("ARM5", header.stem.upper())
-        typed = typed.replace("results/NAME", f"results/{result.name}")
+    for page, _, text in blocks("sh"):
+        script = text.replace("files/arm5.h", str(header)).replace("ARM5", header.stem.upper())
+        script = script.replace("results/NAME", f"results/{result.name}")
         where = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-        tried = subprocess.run(["sh", "-ec", typed], check=True, capture_output=True, text=True, env=where)
-        assert ("self test: ok (0)" in tried.stdout) == ("gcc" in block), page
+        tried = subprocess.run(["sh", "-ec", script], check=True, capture_output=True, text=True, env=where)
+        assert ("self test: ok (0)" in tried.stdout) == ("gcc" in text), page
         assert "not to be used" not in tried.stdout, page
     assert (folder / "myarm" / "cad.csv").is_file()
 
@@ -147,25 +189,47 @@ def test_the_two_commands_and_the_python_of_the_readme_need_no_other_file(folder
     np.testing.assert_allclose(read.torque.gain, [11.2, 8.4], rtol=0.4)
 
 
-@pytest.mark.parametrize(
-    ("page", "code"), [*blocks("python")[1:], *blocks("python", ROOMS)], ids=lambda x: x.splitlines()[0][:40]
-)
-def test_the_python_of_all_pages_runs(folder, capsys, page, code):
-    code = re.sub(r'"experiments/\w+"', '"."', code).replace("datasets/arm5/", "")
-    exec(compile(code, page, "exec"), {})
+def named_by(block):
+    """Return a name of a block's test."""
+    return f"{block.page}-{block.text.splitlines()[0][:40]}"
+
+
+@pytest.mark.parametrize("block", blocks("python")[1:], ids=named_by)
+def test_the_python_of_all_pages_runs(folder, capsys, block):
+    code = re.sub(r'"experiments/\w+"', '"."', block.text).replace("datasets/arm5/", "")
+    exec(compile(code, block.page, "exec"), {})
     assert "link2.hx" in capsys.readouterr().out or "print" not in code
 
 
-#: A robot whose links and joints have all names that the pages' fragments speak of.
-ROBOT = 'name = "named"\nconvention = "dh"\nlength = "m"\nangle = "rad"\n' + "".join(
-    f'[[joint]]\nname = "{joint}"\nlink = "{link}"\na = 0.3\nalpha = {1.57 * (k % 2)}\n'
-    for k, (joint, link) in enumerate(
-        zip(
-            ("joint1", "joint2", "shoulder", "elbow", "left", "right"),
-            ("link1", "link2", "lower", "upper", "finger_left", "finger_right"),
-            strict=True,
-        )
+@pytest.mark.parametrize("block", blocks("json"), ids=named_by)
+def test_the_json_of_all_pages_is_as_its_schema_has_it(block):
+    FORMAT.check(json.loads(block.text), Path(block.page))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", commands("python"))
+def test_the_short_programs_of_studies_run(folder, line):
+    (folder / "experiments").mkdir()
+    script = line.split()[1]
+    study = Path(script).parent
+    shutil.copytree(ROOT / study, folder / study)  # where it draws its pictures
+    quiet = os.environ | {"MPLBACKEND": "Agg"}
+    subprocess.run([sys.executable, script], check=True, capture_output=True, env=quiet)
+
+
+def table(joints, links):
+    """Return a robot file with these joints and links."""
+    rows = "".join(
+        f'[[joint]]\nname = "{joint}"\nlink = "{link}"\na = 0.3\nalpha = {1.57 * (k % 2)}\n'
+        for k, (joint, link) in enumerate(zip(joints, links, strict=True))
     )
+    return f'name = "named"\nconvention = "dh"\nlength = "m"\nangle = "rad"\n{rows}'
+
+
+#: A robot whose links and joints have all names that the pages' fragments speak of.
+ROBOT = table(
+    ("joint1", "joint2", "shoulder", "elbow", "left", "right"),
+    ("link1", "link2", "lower", "upper", "finger_left", "finger_right"),
 )
 
 
@@ -185,6 +249,28 @@ def named(folder, text):
     return check("experiment.toml")
 
 
+@pytest.fixture
+def described(folder, monkeypatch):
+    """Return that folder with the files that robots and data sets on other pages speak of, below $IDENT_DATA."""
+    (folder / "staubli_tx40").mkdir()
+    joints = "".join(
+        f'<joint name="joint_{k}" type="revolute"><parent link="{k - 1}"/><child link="{k}"/><axis xyz="0 0 1"/>'
+        f'<limit lower="-1" upper="1" velocity="1" effort="1"/></joint><link name="{k}"/>'
+        for k in range(1, 7)
+    )
+    tool = '<joint name="tool" type="fixed"><parent link="6"/><child link="tool0"/></joint><link name="tool0"/>'
+    urdf = f'<robot name="tx40"><link name="0"/>{joints}{tool}</robot>'
+    (folder / "staubli_tx40" / "tx40_mdh_modified.urdf").write_text(urdf, encoding="utf-8")
+    (folder / "ur10e").mkdir()
+    t = np.arange(0.0, 8.0, 0.002)[:, None]
+    moved = np.sin(t * np.arange(1, 4))
+    np.savetxt(folder / "ur10e" / "a.csv", np.hstack([t, *[moved] * 3, 30 + t, moved]), delimiter=",")
+    np.savetxt(folder / "ur10e" / "b.csv", moved, delimiter=",")
+    shutil.copy(folder / "recording.mcap", folder / "run.mcap")
+    monkeypatch.setenv("IDENT_DATA", str(folder))
+    return folder
+
+
 def read(folder, text):
     """Write a block of TOML under the name of its kind, over the files of the folder, and read it as commands do."""
     given = tomllib.loads(text)
@@ -199,48 +285,41 @@ def read(folder, text):
         (folder / "robot.toml").write_text(text, encoding="utf-8")
         assert check("robot.toml").robot.name == given["name"]
     elif "signals" in given:
+        if given["signals"]["position"].get("side") == "motor":
+            names = [f"joint{k + 1}" for k in range(len(given["signals"]["position"]["columns"]))]
+            gears = f"[transmission]\nmotors = {names}\nratios = {[100] * len(names)}\n"
+            (folder / "robot.toml").write_text(table(names, names) + gears, encoding="utf-8")
         head = "" if "dataset" in given else '[dataset]\nname = "two"\n'
-        (folder / "dataset.toml").write_text(head + text, encoding="utf-8")
-        assert ident.read_manifest("dataset.toml").recordings[0].name == given["recording"][0]["name"]
+        logged = hashlib.sha256((folder / "ur10e" / "a.csv").read_bytes()).hexdigest()
+        (folder / "dataset.toml").write_text(head + re.sub("[0-9a-f]{64}", logged, text), encoding="utf-8")
+        assert not check("dataset.toml").problems
     elif "experiment" in given:
         (folder / "experiment.toml").write_text(text, encoding="utf-8")
         assert not check("experiment.toml").problems
-    elif "fit" in given:
-        assert not named(folder, text).problems
-    else:
+    elif any({"position", "rpy"} & set(entries) for entries in given.values()):
         (folder / "frames.toml").write_text(text, encoding="utf-8")
         assert set(read_frames("frames.toml")) == set(given)
+    else:
+        assert not named(folder, text).problems
 
 
-@pytest.mark.parametrize(
-    ("page", "text"), [*blocks("toml"), *blocks("toml", ROOMS)], ids=lambda x: x.splitlines()[0][:40]
-)
-def test_the_toml_of_all_pages_is_read(folder, monkeypatch, page, text):
-    urdf = folder / "staubli_tx40" / "tx40_mdh_modified.urdf"
-    urdf.parent.mkdir()
-    joints = "".join(
-        f'<joint name="joint_{k}" type="revolute"><parent link="{k - 1}"/><child link="{k}"/><axis xyz="0 0 1"/>'
-        f'<limit lower="-1" upper="1" velocity="1" effort="1"/></joint><link name="{k}"/>'
-        for k in range(1, 7)
-    )
-    tool = '<joint name="tool" type="fixed"><parent link="6"/><child link="tool0"/></joint><link name="tool0"/>'
-    urdf.write_text(f'<robot name="tx40"><link name="0"/>{joints}{tool}</robot>', encoding="utf-8")
-    monkeypatch.setenv("IDENT_DATA", str(folder))
-    read(folder, text)
+@pytest.mark.parametrize("block", blocks("toml"), ids=named_by)
+def test_the_toml_of_all_pages_is_read(described, block):
+    read(described, block.text)
 
 
-def test_the_lines_that_are_commented_out_can_be_taken(folder):
-    """Each by itself, beside Coulomb friction, which some of them need."""
-    (block,) = (text for _, text in blocks("toml", {"": FILES}) if "[experiment]" in text)
-    table, tried = "", []
-    for line in block.splitlines():
+@pytest.mark.parametrize("block", [b for b in blocks("toml") if re.search(r"^# \w+ = ", b.text, re.M)], ids=named_by)
+def test_the_lines_that_are_commented_out_can_be_taken(described, block):
+    """Each by itself; of an experiment, beside Coulomb friction, which some of them need."""
+    experiment, heading = "[experiment]" in block.text, ""
+    for line in block.text.splitlines():
         if found := re.match(r"(?:# )?(\[\w+\])", line):
-            table = found[1]
-        elif found := re.match(r"# ((\w+) = .*)", line):
-            below = "" if found[2] == "coulomb" or table != "[model]" else "coulomb = { tanh = 0.02 }\n"
-            assert not named(folder, f"{table}\n{below}{found[1]}\n").problems, line
-            tried.append(found[2])
-    assert len(tried) > 20
+            heading = found[1]
+        elif (found := re.match(r"# ((\w+) = .*)", line)) and experiment:
+            below = "" if found[2] == "coulomb" or heading != "[model]" else "coulomb = { tanh = 0.02 }\n"
+            assert not named(described, f"{heading}\n{below}{found[1]}\n").problems, line
+        elif found:
+            read(described, block.text.replace(line, found[1]))
 
 
 # ---- what the pages show of a command's output -----------------------------------------------------------------------
@@ -248,30 +327,31 @@ def test_the_lines_that_are_commented_out_can_be_taken(folder):
 
 def shown():
     """Return each command of a console block with the lines that stand below it, and its page."""
-    for page, block in blocks("console"):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+    for page, _, text in blocks("console"):
+        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             yield page, command, output
 
 
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory):
-    """Return a folder with the raw files of the demo, as the tutorial puts them there."""
+    """Return a folder with the raw files of the demo, as the tutorial puts them there, and its experiment beside it."""
     here = tmp_path_factory.mktemp("demo")
-    (here / "datasets").symlink_to(ROOT / "datasets")
-    (block,) = (b for page, b in blocks("sh") if page == "docs/tutorials/logs.md")
-    subprocess.run(["sh", "-ec", block], cwd=here, check=True)
+    for part in ("datasets", "experiments"):
+        shutil.copytree(ROOT / part / "arm5", here / part / "arm5", ignore=shutil.ignore_patterns("results"))
+    (script,) = (block.text for block in blocks("sh") if block.page == "docs/tutorials/logs.md")
+    subprocess.run(["sh", "-ec", script], cwd=here, check=True)
     return here / "myarm"
 
 
 @cache
 def said(command, folder):
     """Return what a command of a page prints; it runs once, whatever pages show it, after those that it needs."""
-    init = next(typed for _, typed, _ in shown() if typed.startswith("ident init "))
+    init = next(line for _, line, _ in shown() if line.startswith("ident init "))
     for later, earlier in (("ident run .", init), ("ident export ", "ident run .")):
         if command.startswith(later):
             said(earlier, folder)
-    here = ROOT if re.search(r" (experiments|datasets)/", command) else folder
+    here = folder.parent if re.search(r" (experiments|datasets)/", command) else folder
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
         patch.chdir(here)
         patch.setattr(sys, "argv", shlex.split(command))
@@ -285,7 +365,7 @@ def said(command, folder):
 @pytest.mark.usefixtures("sketched")
 def test_the_load_is_found_by_the_command_of_the_page(arm, tmp_path, capsys, monkeypatch):
     """The arm of the demo with 60 g at its flange, in the motions of its two logs."""
-    said(next(typed for _, typed, _ in shown() if typed.startswith("ident init ")), arm)
+    said(next(line for _, line, _ in shown() if line.startswith("ident init ")), arm)
     monkeypatch.chdir(shutil.copytree(arm, tmp_path / "myarm"))
     robot = ident.read_robot("robot.toml")
     load = np.zeros((robot.n, 10))
@@ -302,8 +382,8 @@ def test_the_load_is_found_by_the_command_of_the_page(arm, tmp_path, capsys, mon
         with Path("dataset.toml").open("a", encoding="utf-8") as file:
             file.write(f'\n[[recording]]\nname = "{loaded}"\nfile = "{loaded}.parquet"\n')
     page = TEXTS["docs/tutorials/controllers.md"]
-    typed = shlex.split(re.search(r"^    (ident payload .*)$", page, re.MULTILINE)[1].replace("experiment/", "."), True)
-    monkeypatch.setattr(sys, "argv", typed)
+    words = shlex.split(re.search(r"^    (ident payload .*)$", page, re.MULTILINE)[1].replace("experiment/", "."), True)
+    monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as ended:
         main()
     out = capsys.readouterr()
@@ -347,27 +427,51 @@ def test_a_wrong_line_is_noticed():
     assert not alike("10 contradict, 1.36 %", "10 agree, 1.36 %")
 
 
-STUDIES = sorted((ROOT / "experiments").glob("*/README.md"))
+def unknown(line, whole=False):
+    """Return what a command names that is not there: command, option, target, file. whole: its values are read, too."""
+    words = [word for word in shlex.split(re.split(" [>|] ", line)[0]) if not re.match(r"[A-Z_]+=", word)]
+    program, words = words[0], words[1:]
+    missing = [w for w in words if re.match(r"(datasets|experiments|tests|ident)/", w) and not (ROOT / w).exists()]
+    if program == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        return [word for word in words if word not in targets]
+    if program == "python" and words[0] != "-m":
+        return missing + [word for word in words[:1] if not (ROOT / word).is_file()]
+    if program != "ident":
+        return missing
+    command = top = typer.main.get_command(app)
+    while isinstance(command, typer.core.TyperGroup) and words and words[0][0] != "-":
+        among = command.commands
+        named = words.pop(0).split("|")  # read|check
+        if not set(named) <= among.keys():
+            return named
+        command = among[named[0]]
+    if whole:
+        command.make_context("ident", words, typer.Context(top))
+    options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    return missing + [word for word in words if word[0] == "-" and word not in options]
 
 
-@pytest.mark.parametrize("page", STUDIES, ids=lambda p: p.parent.name)
-def test_commands_of_studies_are_there_and_their_options_known(page, monkeypatch):
-    """They take minutes, or logs that are not in the repository; `tests` of theirs, and benchmarks, run them."""
+@pytest.mark.parametrize(
+    "page", dict.fromkeys([*(page for page, _ in inline()), *(b.page for b in blocks("commands"))])
+)
+def test_commands_of_all_pages_are_there_and_their_options_known(page, monkeypatch):
+    """Those in prose, which leave out what the reader knows, and whole ones that are not run."""
     monkeypatch.chdir(ROOT)
-    text = page.read_text(encoding="utf-8").replace("\\\n", " ").replace("`", "`\n`")
-    typed = re.findall(r"(?:^    (?:\w+=\w+ )*|`)(python [^`\n]+?)(?:  +.*|`.*)?$", text, re.MULTILINE)
-    if page.parent.name != "benchmarks":  # there, what was timed stands by its name
-        typed += re.findall(r"^    (?:\w+=\w+ )*(ident \S.*?)(?:  +.*)?$", text, re.MULTILINE)
-    assert typed
-    for line in typed:
-        program, *words = shlex.split(line.split(" > ")[0])
-        files = [word for word in words if re.match(r"(datasets|experiments)/", word)]
-        assert [f for f in files if not (ROOT / f).exists()] == [], line
-        if program == "ident":
-            command = top = typer.main.get_command(app)
-            while isinstance(command, typer.core.TyperGroup):
-                command = command.commands[words.pop(0)]
-            command.make_context("ident", words, typer.Context(top))
+    prose = [line for where, line in inline() if where == page]
+    assert [(line, unknown(line)) for line in prose if unknown(line)] == []
+    for line in (line for block in blocks("commands") if block.page == page for line in typed(block)):
+        assert unknown(line, whole=bool(not_run(line))) == [], line
+
+
+def test_an_unknown_command_is_noticed(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert unknown("ident cad read|chekc") == ["read", "chekc"]
+    assert unknown("ident run . --ouput results") == ["--ouput"]
+    assert unknown("make tset") == ["tset"]
+    assert unknown("python experiments/tx40/published.py") == ["experiments/tx40/published.py"] * 2
+    with pytest.raises(typer.BadParameter):
+        unknown("ident excite robot.toml --starts many", whole=True)
 
 
 def test_the_readme_is_short():

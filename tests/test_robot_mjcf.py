@@ -164,7 +164,7 @@ def test_several_joints_of_a_body_and_where_they_are_held(tmp_path):
         ('name="shoulder"', 'name="shoulder" type="ball"', "joints of type ball are not modelled. Lock it at zero"),
         ("<freejoint/>", '<freejoint name="float"/>', "joints of type floating are not modelled. Lock .*'float'"),
         ('range="-1.5 2"', 'range="-1.5"', "range of <joint> is '-1.5', wanted 2 numbers"),
-        ('gear="20"', 'gear="much"', "gear of <motor> is 'much', wanted 1 numbers"),
+        ('gear="20"', 'gear="much"', "gear of <motor> is 'much', wanted 1 number"),
         ('damping="1 "', 'damping="x"', '<dynamics> has damping="x", wanted a finite number'),
         ("<option ", '<option gravity="0 0" ', "gravity of <option> is '0 0', wanted 3 numbers"),
         ("<default>", '<default class="">', None),

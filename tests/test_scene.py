@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,10 @@ def lamp(folder: Path, mesh: str = "meshes/shade.stl", text: str = URDF) -> Path
     return path
 
 
+def fitted(path: Path, **held: object) -> dict[str, Capsule]:
+    return {c.name: c for c in fit_capsules(path, read_urdf(path, **held))}
+
+
 def shade() -> trimesh.Trimesh:
     return trimesh.creation.cone(radius=60.0, height=80.0, sections=24)
 
@@ -200,7 +205,7 @@ def test_capsules_hold_the_collision_shapes(tmp_path: Path, kind: str, named: st
     ending = kind.removesuffix("_ascii")
     data = shade().export(file_type=kind)
     (tmp_path / "meshes" / f"shade.{ending}").write_bytes(data.encode() if isinstance(data, str) else data)
-    found = {c.name: c for c in fit_capsules(lamp(tmp_path, named + ending))}
+    found = fitted(lamp(tmp_path, named + ending))
     assert list(found) == ["stand", "arm", "bulb"]  # the switch has no shape
     assert beyond(found["stand"], Box("", [0.2, 0.2, 0.1]).corners) <= 0
     angle = np.linspace(0, 2 * np.pi, 200)
@@ -220,7 +225,7 @@ def test_a_locked_joint_makes_one_body_of_two(tmp_path: Path) -> None:
     text = URDF.replace("MESH", "x.stl")
     start = text.index('  <link name="shade">')
     text = text[:start] + '  <link name="shade"/>\n' + text[text.index('  <link name="bulb">') :]
-    found = {c.name: c for c in fit_capsules(lamp(tmp_path, text=text), lock=["nod"])}
+    found = fitted(lamp(tmp_path, text=text), lock=["nod"])
     assert list(found) == ["stand", "arm"]
     assert beyond(found["arm"], np.array([[0.4, 0, 0.1]]), 0.02) <= 0
 
@@ -265,7 +270,7 @@ def test_meshes_that_cannot_be_read(tmp_path: Path, mesh: str, words: str) -> No
     (folder / "words.obj").write_text("v 1 2 x\n")
     (folder / "nan.stl").write_bytes(whole[:96] + b"\xff" * 12 + whole[108:])
     with pytest.raises(RobotError, match=words):
-        fit_capsules(lamp(folder, mesh))
+        fitted(lamp(folder, mesh))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +286,7 @@ def test_meshes_that_cannot_be_read(tmp_path: Path, mesh: str, words: str) -> No
 def test_collision_shapes_that_are_none(tmp_path: Path, old: str, new: str, words: str) -> None:
     (tmp_path / "shade.stl").write_bytes(shade().export(file_type="stl"))
     with pytest.raises(RobotError, match=words):
-        fit_capsules(lamp(tmp_path, "shade.stl", URDF.replace(old, new)))
+        fitted(lamp(tmp_path, "shade.stl", URDF.replace(old, new)))
 
 
 def test_capsules_along_the_links_of_dh_tables() -> None:
@@ -343,6 +348,24 @@ xyz = [0, 0, 750]
 name = "floor"
 normal = [0, 0, 1]
 """
+
+
+@pytest.mark.slow
+def test_a_scene_file_takes_a_joint_that_mimics_where_the_robot_holds_it(tmp_path: Path) -> None:
+    start, end = URDF.index("    <collision><geometry><mesh"), URDF.index('  </link>\n  <link name="bulb">')
+    text = (URDF[:start] + URDF[end:]).replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="swing"/>')
+    robot = read_urdf(lamp(tmp_path, text=text), lock={"nod": 0.5})
+    arm = {c.name: c for c in read_scene(written(tmp_path, 'fit = "lamp.urdf"\n'), robot).capsules}["arm"]
+    ball = np.array([[0.4 + 0.1 * np.sin(0.5), 0.0, 0.1 * np.cos(0.5)]])
+    assert -1e-6 < beyond(arm, ball, 0.02) <= 0
+
+
+def test_what_a_urdf_fixes_to_a_link_need_not_be_in_the_robot(tmp_path: Path) -> None:
+    whole = read_urdf(lamp(tmp_path, text=URDF.replace('<mesh filename="MESH"', '<box size="100 100 50"')))
+    path = tmp_path / "lamp.urdf"
+    known, lacking = ({c.name: c for c in fit_capsules(path, r)} for r in (whole, replace(whole, fixed=())))
+    assert lacking["arm"].end == pytest.approx(known["arm"].end)
+    assert beyond(lacking["arm"], np.array([[0.4 + 50, 50, 25]])) <= 0
 
 
 def written(folder: Path, text: str) -> Path:

@@ -102,5 +102,3 @@ def test_who_says_no(folder, result, tmp_path):
 def test_a_time_that_cannot_be_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"model\.warm_up\.time: is 0, wanted a time above 0"):
         read_experiment(written(tmp_path, "warm_up = { time = 0 }"))
-    with pytest.raises(ModelError, match="the time in which a joint warms up must be above 0, got -1"):
-        WarmUp(-1.0)

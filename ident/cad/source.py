@@ -82,7 +82,7 @@ def _bodies(root: Element, file: str) -> Iterator[tuple[str, Array]]:
             element = found.elements[name]
             inertial = element.all("inertial")[0]
             if "name" not in element.attributes:
-                raise found.error("a body with <inertial> has no name", element, "Name it")
+                raise found.at.error("a body with <inertial> has no name", element, "Name it")
             if not {"diaginertia", "fullinertia"} & inertial.attributes.keys():
-                raise found.error("<inertial> wants one of diaginertia and fullinertia", inertial)
+                raise found.at.error("<inertial> wants one of diaginertia and fullinertia", inertial)
             yield name, body.inertial

@@ -130,7 +130,7 @@ def init(
         how = "guessed" if question.key in found.guessed else "answered"
         tell_note(f"{how}: {question.text} {given} ({question.why})")
     say(*(f"wrote {path}" for path in found.files))
-    say(f"Next: ident run {into}")
+    say(f"Next: {found.next}")
 
 
 #: So long [s] an answer is waited for where they are piped in.
@@ -200,18 +200,13 @@ def files_of(experiment: Path) -> list[Path]:
     A folder of CAD reports stands for the files in it.
     """
     from ident.experiment import read_experiment
-    from ident.files import data_path
-    from ident.logs import read_manifest
     from ident.pipelines.loaded import described_in
+    from ident.pipelines.sources import sources_of
 
     found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
     with suppress(IdentError):
         read = read_experiment(experiment)
-        found += [read.robot, read.data, *(p for p in (read.cad, read.truth) if isinstance(p, Path))]
-        source = described_in(read.robot)
-        found += [] if source is None else [source]
-        manifest = read_manifest(read.data)
-        folder = data_path(manifest.folder, read.data.parent)
-        found += [folder / file for r in manifest.recordings for file in r.files]
+        found += sources_of(read)
+        found += filter(None, [described_in(read.robot)])
     inside = [file for path in found if path.is_dir() for file in sorted(path.rglob("*"))]
     return list(dict.fromkeys([*found, *inside]))

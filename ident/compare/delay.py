@@ -120,8 +120,7 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
 
     for own in np.flatnonzero(late).tolist():
         now = state(own, float(late[own]))
-    theta = np.zeros(len(columns.model.names))
-    theta[list(columns.base.kept)] = phi if len(phi) else 0.0  # the same torques, without the regressor
+    theta = columns.base.theta(phi if len(phi) else 0.0)
     q, qd, qdd = now
     fastest = np.abs(qd).max(axis=0)
     smooth = [np.tanh(qd / np.where(fastest > 0, w * fastest, 1.0)) for w in _WIDTHS]

@@ -273,20 +273,12 @@ def _braked(recording: str, joints: Sequence[str]) -> list[str]:
     ]
 
 
-def _full(model: Model, base: BaseParameters, phi: Array) -> Array:
-    """Return parameters (p,) of the model that are these base parameters, the others zero."""
-    theta = np.zeros(len(model.names))
-    theta[list(base.kept)] = phi
-    return theta
-
-
 def _sums(model: Model, base: BaseParameters, phi: Array, motion: Motion, slow: Array) -> Array:
     """Return sums (5, n): squared residuals and squared torques as logged, and where joints move, and rows of these.
 
     The latter three are of thinned rows. slow (n,): a joint that is slower stands [rad/s; m/s].
     """
-    theta = _full(model, base, phi)
-    residual = motion.tau - torque(model, theta, motion.q, motion.qd, motion.qdd, signals=motion.signals())
+    residual = motion.tau - torque(model, base.theta(phi), motion.q, motion.qd, motion.qdd, signals=motion.signals())
     keep = np.repeat(motion.keep, prod(motion.decimation), axis=0)[: len(motion.q)]
     logged = [np.sum(keep * x**2, axis=0) for x in (residual, motion.tau)]
     thinned = [decimate(x, motion.decimation) if motion.decimation else x for x in (residual, motion.tau, motion.qd)]
@@ -296,7 +288,7 @@ def _sums(model: Model, base: BaseParameters, phi: Array, motion: Motion, slow: 
 
 def _friction(model: Model, base: BaseParameters, phi: Array, slow: Array) -> Array:
     """Return by how much friction holds each joint (n,) [N m; N]: half of what a slow way there and back differ by."""
-    n, theta = model.robot.n, _full(model, base, phi)
+    n, theta = model.robot.n, base.theta(phi)
     there = np.linspace(0.0, 1.0, STEPS)[:, None]
     q, qd = np.vstack([there, there[-2::-1]]) * WAY, np.repeat(np.array([1.0, -1.0]), (STEPS, STEPS - 1))[:, None]
     signals = {name: np.zeros(len(q)) for name in RECORDED}

@@ -242,11 +242,7 @@ class Estimate:
     @property
     def for_torque(self) -> Array:
         """A theta (p,) that predicts what phi predicts: theta itself, or phi on the parameters kept and 0 else."""
-        if self.theta is not None:
-            return self.theta
-        theta = np.zeros(len(self.base.standard))
-        theta[list(self.base.kept)] = self.phi
-        return theta
+        return self.base.theta(self.phi) if self.theta is None else self.theta
 
     @property
     def inertials(self) -> Array | None:

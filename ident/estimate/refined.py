@@ -36,7 +36,7 @@ from ident.estimate.prior import ConstantPullback, Metric, Prior, Tolerances, na
 from ident.estimate.problem import joined, samples
 from ident.model.model import Model
 from ident.regression.regression import Regression
-from ident.spatial.inertia import to_com
+from ident.spatial.inertia import to_com, upper
 
 
 @dataclass(frozen=True)
@@ -108,20 +108,15 @@ def _refined(
     u, s, _ = np.linalg.svd(data[:, ~root.any(axis=0)], full_matrices=False)
     taken = u[:, s > 1e-9 * s.max(initial=0.0)]  # by joint terms that CAD says nothing of
     data = (data - taken @ (taken.T @ data))[:, stated]
-    upper = np.asarray(np.linalg.qr(root[:, stated], mode="r"))
+    R = np.asarray(np.linalg.qr(root[:, stated], mode="r"))
     slopes = _slopes(estimate.inertials, len(stated))
     root_weight = 1.0 if weight is None else np.sqrt(weight)
-    shares = data_share(root_weight * data, upper, slopes, first=weight is None)
-    cad, refined = (np.ravel([_central(body) for body in bodies]) for bodies in (prior.inertials, estimate.inertials))
+    shares = data_share(root_weight * data, R, slopes, first=weight is None)
+    each = (map(to_com, bodies) for bodies in (prior.inertials, estimate.inertials))
+    cad, refined = (np.ravel([np.hstack([m, c, upper(about)]) for m, c, about in bodies]) for bodies in each)
     numbers = zip(number_names(model), cad.tolist(), refined.tolist(), shares.tolist(), strict=True)
     excess = float(np.sum((region.W @ (estimate.phi - region.centre)) ** 2)) / samples(regression)
     return Refined(estimate, tuple(RefinedNumber(*number) for number in numbers), excess)
-
-
-def _central(body: Array) -> Array:
-    """Return m, c and the tensor about it (10,)."""
-    m, c, inertia = to_com(body)
-    return np.concatenate([[m], c, inertia[np.triu_indices(3)]])
 
 
 def _slopes(bodies: Array, columns: int) -> Array:

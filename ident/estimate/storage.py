@@ -244,10 +244,8 @@ def _theta(stored: dict[str, Any], K: Array, phi: Array, refuse: Any, path: Path
         for i, link in enumerate(stored["links"]):
             found = consistency(theta[10 * i : 10 * i + 10])
             if not found.consistent:
-                raise InfeasibleError(
-                    f"{path.name}, {link}: said to be feasible, but such a body cannot exist "
-                    f"({'; '.join(found.failures()) or 'its pseudo-inertia is not positive semidefinite'}). Fit again."
-                )
+                told = f"said to be feasible, but such a body cannot exist ({'; '.join(found.failures())}). Fit again."
+                raise InfeasibleError(f"{path.name}, {link}: {told}")
     theta.setflags(write=False)
     return theta
 

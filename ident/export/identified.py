@@ -14,7 +14,6 @@ from ident.estimate.estimate import Estimate, require_same, rounded, undetermine
 from ident.export.digits import deserved, told
 from ident.export.gate import admitted, fingerprint
 from ident.model import DriveInertia, Spring, Viscous
-from ident.model.coupling import coupled_motors
 from ident.model.standard import COULOMB
 from ident.model.term import Kind
 from ident.model.terms import kind_of, law_of, plain
@@ -48,10 +47,8 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
     for i, link in enumerate(estimate.links):
         found = consistency(theta[10 * i : 10 * i + 10])
         if not found.consistent:
-            why = "; ".join(found.failures()) or "its pseudo-inertia is not positive semidefinite"
-            raise InfeasibleError(
-                f"{link} cannot exist ({why}), so nothing was exported. Use the constrained fit.", estimate=estimate
-            )
+            problem = f"{link} cannot exist ({'; '.join(found.failures())}), so nothing was exported."
+            raise InfeasibleError(f"{problem} Use the constrained fit.", estimate=estimate)
     merged = {robot.links[b.link] for b in robot.fixed if b.link >= 0 and b.inertial is not None} if robot else ()
     return deserved(estimate, keep=merged)
 
@@ -124,17 +121,15 @@ class Identified:
         return {joint: shape["rest"] for joint, shape in own.items() if "rest" in shape and not other}
 
     def per_joint(self, kind: Kind) -> Mapping[str, float]:
-        """Return the joints' own parameters of one kind by joint; coupled motors have none.
+        """Return the joints' own parameters of one kind by joint; those of coupled motors have other names.
 
         Those of which nothing is known, neither by the logs nor by the prior, are left out, and springs whose rest is
-        not known. Raises ModelError for a
-        negative drive inertia or friction, which no simulator takes.
+        not known. Raises ModelError for a negative drive inertia or friction, which no simulator takes.
         """
-        coupled = set() if self.robot is None else coupled_motors(self.robot)
         found = {
             joint: self.terms[f"{joint}.{kind.name}"]
             for joint in self.estimate.joints
-            if f"{joint}.{kind.name}" in self.terms.keys() - set(self.unknown) and joint not in coupled
+            if f"{joint}.{kind.name}" in self.terms.keys() - set(self.unknown)
             if kind != SPRING or joint in self.rests
         }
         for joint, value in found.items():

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from html import unescape
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from ident.robot.mjcf import FoundBody, FoundJoint
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf import TENSOR
 from ident.robot.urdf_write import com_numbers
-from ident.robot.xml import Edit, Element, exchanged, first_child_edit, numbers_in, parse_xml
+from ident.robot.xml import At, Edit, Element, exchanged, first_child_edit, inner_text, parse_xml
 from ident.spatial.inertia import Pose, from_com, rpy, symmetric, transformed, turned_by
 
 TARGET = "an SDF"
@@ -80,7 +79,6 @@ def _limits(joint: Joint) -> dict[str, str]:
 
 # ---- an existing file ------------------------------------------------------------------------------------------
 
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _MODEL = "__model__"
 
 
@@ -105,21 +103,21 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
         element = reader.links[link]
         for given in element.all("inertial")[:1]:
             if "auto" in given.attributes:
-                raise reader.error(f"the inertia of link '{link}' is automatic", given, "Remove the attribute auto")
+                raise reader.at.error(f"the inertia of link '{link}' is automatic", given, "Remove the attribute auto")
         edits += reader.put(element, "inertial", inertial(body))
     for joint in robot.joint_names:
         if known := placed(item, joint, PLACES, "spring_reference"):
-            edits += reader.put(reader.the(reader.elements[joint], "axis"), "dynamics", known)
+            edits += reader.put(reader.at.need(reader.elements[joint], "axis"), "dynamics", known)
     return exchanged(source.data, edits)
 
 
 class _Reader:
     def __init__(self, source: Source, model: Element, axes_in_model: bool) -> None:
-        self.file, self.data = source.name, source.data
+        self.at, self.data = At(source.name), source.data
         self._axes_in_model = axes_in_model
         for element in model.children:
             if element.tag in ("model", "include"):
-                raise self.error(f"<{element.tag}> inside a model is not followed", element, "Give a flat model")
+                raise self.at.error(f"<{element.tag}> inside a model is not followed", element, "Give a flat model")
         self.links = self._named(model, "link")
         self.elements = self._named(model, "joint")
         self._frames = self._named(model, "frame")
@@ -127,11 +125,11 @@ class _Reader:
         self.joints: dict[str, FoundJoint] = {}
         above: dict[str, str | None] = {}
         for name, joint in self.elements.items():
-            child, parent = (self._text(self.the(joint, tag)) for tag in ("child", "parent"))
+            child, parent = (self._text(self.at.need(joint, tag)) for tag in ("child", "parent"))
             if child not in self.links or (parent not in self.links and parent != "world"):
-                raise self.error(f"joint '{name}' connects links that the file does not have", joint)
+                raise self.at.error(f"joint '{name}' connects links that the file does not have", joint)
             if child in above:
-                raise self.error(f"link '{child}' is the child of two joints", joint)
+                raise self.at.error(f"link '{child}' is the child of two joints", joint)
             above[child] = None if parent == "world" else parent
             self.joints[name] = self._joint(name, joint, child)
         self.bodies: dict[str, FoundBody] = {}
@@ -140,42 +138,28 @@ class _Reader:
             self.bodies[name] = FoundBody(above.get(name), self._pose_of(name, link), inertial, unclear)
         self._no_loop(model)
 
-    def error(self, problem: str, element: Element, fix: str | None = None) -> RobotError:
-        return RobotError(problem, file=self.file, line=element.line, fix=fix)
-
     def _no_loop(self, model: Element) -> None:
         for name in self.bodies:
             above, steps = self.bodies[name].parent, 0
             while above is not None:
                 above, steps = self.bodies[above].parent, steps + 1
                 if steps > len(self.bodies):
-                    raise self.error(f"the joints above link '{name}' form a loop", model)
+                    raise self.at.error(f"the joints above link '{name}' form a loop", model)
 
     def _named(self, model: Element, tag: str) -> dict[str, Element]:
         found: dict[str, Element] = {}
         for element in model.all(tag):
             name = element.values.get("name", "")
             if not name or name in found:
-                raise self.error(f"<{tag}> has no name of its own", element)
+                raise self.at.error(f"<{tag}> has no name of its own", element)
             found[name] = element
         return found
 
-    def the(self, element: Element, tag: str) -> Element:
-        """Return the one child with a tag."""
-        found = element.all(tag)
-        if len(found) != 1:
-            raise self.error(f"<{element.tag}> has {len(found)} <{tag}>, wanted one", element)
-        return found[0]
-
     def _text(self, element: Element) -> str:
-        if element.empty:
-            return ""
-        inside = self.data[element.start_end : self.data.rindex(b"</", 0, element.end)]
-        return unescape(_COMMENT.sub(b"", inside).decode()).strip()
+        return inner_text(self.data, element)
 
-    def _numbers(self, element: Element, n: int) -> list[float]:
-        text = self._text(element)
-        return numbers_in(text, n, lambda: self.error(f"<{element.tag}> is '{text[:40]}', wanted {n} numbers", element))
+    def _numbers(self, element: Element, n: int) -> Array:
+        return self.at.listed(self._text(element), n, element)
 
     def _pose(self, element: Element) -> tuple[Pose, str]:
         """Return what the element's own <pose> says, and relative to what."""
@@ -187,7 +171,7 @@ class _Reader:
         if values.get("rotation_format", "euler_rpy") == "quat_xyzw":
             *xyz, x, y, z, w = self._numbers(pose, 7)
             if not (x or y or z or w):
-                raise self.error("the quaternion is zero", pose)
+                raise self.at.error("the quaternion is zero", pose)
             turn = turned_by(w, [x, y, z])
             return Pose(turn, np.array(xyz)), to
         if not self._text(pose):
@@ -200,7 +184,7 @@ class _Reader:
         """Return the pose of a link, joint or frame in the model's frame."""
         if name in self._known:
             if (found := self._known[name]) is None:
-                raise self.error(f"the poses around '{name}' refer to each other in a circle", at)
+                raise self.at.error(f"the poses around '{name}' refer to each other in a circle", at)
             return found
         self._known[name] = None
         for group in (self.links, self._frames, self.elements):
@@ -208,11 +192,11 @@ class _Reader:
                 element, (own, to) = group[name], self._pose(group[name])
                 if not to:
                     joint = element.tag == "joint"
-                    to = self._text(self.the(element, "child")) if joint else element.values.get("attached_to", "")
+                    to = self._text(self.at.need(element, "child")) if joint else element.values.get("attached_to", "")
                 self._known[name] = result = self._pose_of(to or _MODEL, element) @ own
                 return result
         known = [*self.links, *self.elements, *self._frames]
-        raise self.error(f"a pose is relative to '{name}', which is not in the model{nearest(name, known)}", at)
+        raise self.at.error(f"a pose is relative to '{name}', which is not in the model{nearest(name, known)}", at)
 
     def _joint(self, name: str, joint: Element, child: str) -> FoundJoint:
         kind = joint.values.get("type", "")
@@ -229,7 +213,7 @@ class _Reader:
                 turn = np.eye(3)
         length = float(np.linalg.norm(axis))
         if length == 0:
-            raise self.error(f"the axis of joint '{name}' is zero", joint)
+            raise self.at.error(f"the axis of joint '{name}' is zero", joint)
         return FoundJoint(child, kind, pose.position, turn @ axis / length)
 
     def _inertial(self, link: Element) -> tuple[Array | None, str | None]:
@@ -239,7 +223,7 @@ class _Reader:
             return None, "its inertia is made of its collision shapes"
         own, to = self._pose(found[0])
         if to:
-            raise self.error("the pose of an <inertial> is relative to another frame than its link's", found[0])
+            raise self.at.error("the pose of an <inertial> is relative to another frame than its link's", found[0])
         mass = 1.0
         for element in found[0].all("mass"):
             mass = self._numbers(element, 1)[0]

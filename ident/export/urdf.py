@@ -43,7 +43,8 @@ def write_identified_urdf(item: Identified) -> Written:
 def _content(item: Identified) -> tuple[bytes, tuple[str, ...]]:
     """Return the file without its comment, and which links took the mass of what is fixed to them."""
     estimate, robot, given = item.estimate, item.robot, item.source
-    dynamics = _dynamics(item)
+    damping, friction = item.per_joint(DAMPING), item.per_joint(FRICTION)
+    dynamics = {joint: (damping.get(joint, 0.0), friction.get(joint, 0.0)) for joint in {**damping, **friction}}
     if given is not None:
         if robot is None:  # that of the document, with the joints held at zero that the estimate does not have
             urdf = parse_document(given.data, file=given.name)
@@ -90,21 +91,9 @@ def _limits(joint: Joint, kind: str) -> str:
     return " ".join(f'{k}="{v!r}"' for k, v in shown.items())
 
 
-def _dynamics(item: Identified) -> dict[str, tuple[float, float] | None]:
-    value = {name: x for name, x in item.terms.items() if name not in item.unknown}
-    found: dict[str, tuple[float, float] | None] = {}
-    for joint in item.estimate.joints:
-        damping, friction = (value.get(f"{joint}.{kind.name}") for kind in (DAMPING, FRICTION))
-        none = damping is None and friction is None
-        found[joint] = None if none else (float(damping or 0.0), float(friction or 0.0))
-    return found
-
-
 def _about(item: Identified) -> tuple[tuple[str, ...], tuple[str, ...]]:
     robot = item.robot
-    written = {f"{joint}.{kind.name}" for joint in item.estimate.joints for kind in (DAMPING, FRICTION)}
-    left = [name for name in item.terms if name not in written and name not in item.unknown]
-    head, (*notes,) = item.without(left)
+    head, (*notes,) = item.about(DAMPING, FRICTION)
     if robot is not None:
         gravity = item.estimate.corrected(robot).gravity if item.source is not None else robot.gravity
         if not np.array_equal(gravity, GRAVITY):

@@ -6,7 +6,7 @@ Meshes are read as untrusted data: STL, OBJ and COLLADA, inside one folder, noth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
@@ -20,23 +20,21 @@ from ident.arrays import Array, frozen
 from ident.errors import InputError, RobotError
 from ident.files import data_path
 from ident.geometry.mesh import mesh_points
-from ident.geometry.scene import Box, Capsule
+from ident.geometry.scene import Box, Capsule, carrier
 from ident.robot.robot import Robot
-from ident.robot.urdf import parse_document, read_description, to_robot
+from ident.robot.urdf import parse_document, read_description
 from ident.robot.xml import At, Element, Urdf, read_bytes
 
 
-def fit_capsules(
-    urdf: str | Path, *, folder: str | Path | None = None, lock: Iterable[str] = ()
-) -> tuple[Capsule, ...]:
+def fit_capsules(urdf: str | Path, robot: Robot, *, folder: str | Path | None = None) -> tuple[Capsule, ...]:
     """Return one capsule around each link that has <collision> shapes, its own and those of what is fixed to it.
 
     The base's comes first, then the moving links' in the order of the joints. `folder` holds the meshes (default: the
-    URDF's own), see `collision_clouds`; `lock` as for read_urdf. Raises RobotError as both do.
+    URDF's own), see `collision_clouds`. Raises RobotError for no URDF, and as `collision_clouds` does.
     """
     path = Path(urdf)
     document = parse_document(read_bytes(path), file=path.name)
-    clouds = collision_clouds(document, to_robot(document, lock=lock), path.parent if folder is None else folder)
+    clouds = collision_clouds(document, robot, path.parent if folder is None else folder)
     return tuple(smallest_capsule(cloud.points, cloud.radii, link) for link, cloud in clouds.items())
 
 
@@ -181,14 +179,15 @@ class Cloud:
 def collision_clouds(urdf: Urdf, robot: Robot, folder: str | Path) -> dict[str, Cloud]:
     """Return by link what encloses its <collision> shapes and those of everything fixed to it, in its frame.
 
-    `robot` is the one read from `urdf`; links without any shape are left out. A mesh's file name is relative to
-    `folder`, or package://NAME/PATH, which is NAME/PATH or PATH in it.
+    `robot` has the links of `urdf`, some of its joints held; what the URDF fixes to a link need not be in it. Links
+    without any shape are left out. A mesh's file name is relative to `folder`, or package://NAME/PATH, which is
+    NAME/PATH or PATH in it.
     Raises RobotError, with link, line and file name, for a mesh that is missing, leads out of the folder, or is no STL,
-    OBJ or COLLADA file that is whole, and for shapes that are none.
+    OBJ or COLLADA file that is whole, for shapes that are none, and for links that the robot does not have.
     """
     found: dict[str, list[Cloud]] = {name: [] for name in (robot.base, *robot.links)}
     for name, at, element in _described(urdf, "collision"):
-        link, cloud = _placed(robot, name, at, element, Path(folder))
+        link, cloud = _placed(urdf, robot, name, at, element, Path(folder))
         found[link].append(cloud)
     return {
         link: Cloud(np.concatenate([c.points for c in clouds]), np.concatenate([c.radii for c in clouds]))
@@ -210,7 +209,7 @@ def link_shapes(path: str | Path, robot: Robot) -> dict[str, list[Array]]:
             with suppress(RobotError):
                 if tag == "visual" and at.need(element, "geometry").all("mesh"):
                     continue
-                link, cloud = _placed(robot, name, at, element, path.parent)
+                link, cloud = _placed(document, robot, name, at, element, path.parent)
                 found.setdefault(link, []).append(cloud.outline())
         if found:
             break
@@ -223,13 +222,16 @@ def _described(urdf: Urdf, tag: str) -> Iterator[tuple[str, At, Element]]:
         yield from ((name, At(urdf.file, f"link '{name}'"), element) for element in link.element.all(tag))
 
 
-def _placed(robot: Robot, name: str, at: At, element: Element, folder: Path) -> tuple[str, Cloud]:
+def _placed(urdf: Urdf, robot: Robot, name: str, at: At, element: Element, folder: Path) -> tuple[str, Cloud]:
     """Return the moving link (or base) that carries a link's shape, and the shape in its frame."""
-    cloud = _cloud(at, at.need(element, "geometry"), folder)
-    carrier, pose = robot.frames[name]
-    place = pose @ at.origin(element)
+    cloud, place = _cloud(at, at.need(element, "geometry"), folder), at.origin(element)
+    holds = {joint.child: joint for joint in urdf.joints.values() if joint.kind == "fixed"}
+    while name not in robot.frames and name in holds:
+        name, place = holds[name].parent, holds[name].origin @ place
+    link, pose = carrier(robot, name)
+    place = pose @ place
     moved = Cloud(cloud.points @ place.rotation.T + place.position, cloud.radii)
-    return robot.base if carrier < 0 else robot.links[carrier], moved
+    return robot.base if link < 0 else robot.links[link], moved
 
 
 def _cloud(at: At, geometry: Element, folder: Path) -> Cloud:

@@ -24,7 +24,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import RobotError
-from ident.robot.xml import Element, parse_xml, read_bytes
+from ident.robot.xml import At, Element, inner_text, parse_xml, read_bytes
 from ident.spatial.inertia import axis_angle
 
 LARGEST_MESH = 200_000_000  # bytes
@@ -87,7 +87,7 @@ def collada_points(data: bytes, file: str | None = None) -> Array:
     """
     if data.count(b"<") > MOST_TAGS:
         raise RobotError(f"the file holds more than {MOST_TAGS} tags", file=file, fix=_EXPORT)
-    scene = _Collada(parse_xml(data, file=file), data, file)
+    scene = _Collada(parse_xml(data, file=file), data, At(file, fix=_EXPORT))
     with np.errstate(over="ignore", invalid="ignore"):
         points = [mesh @ place[:3, :3].T + place[:3, 3] for mesh, place in scene.meshes()]
         found = np.concatenate(points) * scene.unit if points else np.zeros((0, 3))
@@ -102,7 +102,7 @@ def collada_points(data: bytes, file: str | None = None) -> Array:
 class _Collada:
     root: Element
     data: bytes
-    file: str | None
+    at: At
 
     @cached_property
     def named(self) -> dict[tuple[str, str], list[Element]]:
@@ -118,42 +118,42 @@ class _Collada:
         """Metres in a unit of length; a part of the file cannot have its own."""
         units = [unit for e in _everything(self.root) if e.tag == "asset" for unit in e.all("unit")]
         try:
-            sizes = {float(self.text(unit, "meter", "1")) for unit in units} or {1.0}
+            sizes = {float(unit.values.get("meter", "1")) for unit in units} or {1.0}
         except ValueError:
             sizes = {math.nan}
         size = sizes.pop()
         if sizes or not 0 < size < math.inf:
-            raise self.error("<unit> states no single positive number of metres", units[0])
+            raise self.at.error("<unit> states no single positive number of metres", units[0])
         return size
 
     def meshes(self) -> Iterator[tuple[Array, Array]]:
         """Return the points (k, 3) of each mesh in the scene with the place (4, 4) of its node, in the file's unit."""
         root = self.root
-        if root.tag != "COLLADA" or not self.text(root, "version", "").startswith(("1.4", "1.5")):
-            raise self.error("the file does not begin with <COLLADA> of version 1.4 or 1.5", root)
+        if root.tag != "COLLADA" or not root.values.get("version", "").startswith(("1.4", "1.5")):
+            raise self.at.error("the file does not begin with <COLLADA> of version 1.4 or 1.5", root)
         known: dict[int, Array] = {}
         points = nodes = 0
         ahead = []
         for scene in root.all("scene"):
             for shown in scene.all("instance_visual_scene"):
-                ahead += [(node, np.eye(4), 1) for node in self.at(shown, "url", "visual_scene").all("node")]
+                ahead += [(node, np.eye(4), 1) for node in self.referred(shown, "url", "visual_scene").all("node")]
         while ahead:
             node, place, depth = ahead.pop()
             nodes += 1
             if depth > DEEPEST or nodes > MOST_NODES:
                 problem = f"a node is in itself or {DEEPEST} deep, or the scene has more than {MOST_NODES}"
-                raise self.error(problem, node)
+                raise self.at.error(problem, node)
             for child in node.children:
                 place = place @ self.transform(child)
             ahead += [(child, place, depth + 1) for child in node.all("node")]
-            ahead += [(self.at(child, "url", "node"), place, depth + 1) for child in node.all("instance_node")]
+            ahead += [(self.referred(child, "url", "node"), place, depth + 1) for child in node.all("instance_node")]
             for child in node.all("instance_geometry"):
-                geometry = self.at(child, "url", "geometry")
+                geometry = self.referred(child, "url", "geometry")
                 if geometry.start not in known:
                     known[geometry.start] = self.positions(geometry)
                 points += len(known[geometry.start])
                 if points > MOST_POINTS:
-                    raise self.error(f"the scene shows more than {MOST_POINTS} points", child)
+                    raise self.at.error(f"the scene shows more than {MOST_POINTS} points", child)
                 yield known[geometry.start], place
 
     def transform(self, element: Element) -> Array:
@@ -163,7 +163,7 @@ class _Collada:
             case "matrix":
                 found = self.numbers(element, 16).reshape(4, 4)
                 if not np.allclose(found[3], [0, 0, 0, 1]):
-                    raise self.error("the last row of <matrix> is not 0 0 0 1", element)
+                    raise self.at.error("the last row of <matrix> is not 0 0 0 1", element)
             case "translate":
                 found[:3, 3] = self.numbers(element, 3)
             case "scale":
@@ -171,7 +171,7 @@ class _Collada:
             case "rotate":
                 x, y, z, degrees = self.numbers(element, 4)
                 if not (length := math.hypot(x, y, z)):
-                    raise self.error("<rotate> has no axis", element)
+                    raise self.at.error("<rotate> has no axis", element)
                 found[:3, :3] = axis_angle(np.array([x, y, z]) / length, math.radians(degrees))
             case "lookat":  # from the first point, -z towards the second, with y upwards
                 eye, aim, up = self.numbers(element, 9).reshape(3, 3)
@@ -179,10 +179,10 @@ class _Collada:
                 axes = np.array([side, np.cross(side, aim - eye), eye - aim])
                 lengths = np.linalg.norm(axes, axis=1)
                 if not lengths.all():
-                    raise self.error("<lookat> has no direction", element)
+                    raise self.at.error("<lookat> has no direction", element)
                 found[:3, :3], found[:3, 3] = (axes / lengths[:, None]).T, eye
             case tag if tag in _NOT_READ:
-                raise self.error(f"<{tag}> is not read", element)
+                raise self.at.error(f"<{tag}> is not read", element)
         return found
 
     def positions(self, geometry: Element) -> Array:
@@ -190,63 +190,47 @@ class _Collada:
         for mesh in geometry.all("mesh"):
             for vertices in mesh.all("vertices"):
                 for given in vertices.all("input"):
-                    if self.text(given, "semantic") == "POSITION":
-                        return self.source(self.at(given, "source", "source"))
-        raise self.error("<geometry> holds no <mesh> with positions", geometry)
+                    if self.at.text(given, "semantic") == "POSITION":
+                        return self.source(self.referred(given, "source", "source"))
+        raise self.at.error("<geometry> holds no <mesh> with positions", geometry)
 
     def source(self, source: Element) -> Array:
         """Return the X, Y and Z (k, 3) that the accessor of a source tells to take from its array."""
         accessors = [a for technique in source.all("technique_common") for a in technique.all("accessor")]
         if len(accessors) != 1:
-            raise self.error(f"<source> has {len(accessors)} accessors, wanted one", source)
+            raise self.at.error(f"<source> has {len(accessors)} accessors, wanted one", source)
         (accessor,) = accessors
-        array = self.at(accessor, "source", "float_array")
+        array = self.referred(accessor, "source", "float_array")
         values = self.numbers(array, self.whole(array, "count"))
-        count, stride, offset = (self.whole(accessor, *key) for key in (("count",), ("stride", 1), ("offset", 0)))
-        names = [self.text(param, "name", "") for param in accessor.all("param")] or ["X", "Y", "Z"]
+        count, stride, offset = (self.whole(accessor, *key) for key in (("count",), ("stride", "1"), ("offset", "0")))
+        names = [param.values.get("name", "") for param in accessor.all("param")] or ["X", "Y", "Z"]
         if any(names.count(axis) != 1 for axis in "XYZ") or len(names) > stride:
-            raise self.error(f"<accessor> does not name X, Y and Z once each within its stride of {stride}", accessor)
+            problem = f"<accessor> does not name X, Y and Z once each within its stride of {stride}"
+            raise self.at.error(problem, accessor)
         columns = [offset + names.index(axis) for axis in "XYZ"]
         if count and (count - 1) * stride + max(columns) >= len(values):
-            raise self.error(f"<accessor> asks for {count} points, its array of {len(values)} numbers ends", accessor)
+            problem = f"<accessor> asks for {count} points, its array of {len(values)} numbers ends"
+            raise self.at.error(problem, accessor)
         return np.stack([values[c::stride][:count] for c in columns], axis=1)
 
-    def at(self, element: Element, key: str, tag: str) -> Element:
+    def referred(self, element: Element, key: str, tag: str) -> Element:
         """Return the only element of that tag that '#id' refers to."""
-        url = self.text(element, key)
+        url = self.at.text(element, key)
         if not url.startswith("#"):
-            raise self.error(f"<{element.tag}> refers to '{url:.60}', outside of the file", element)
+            raise self.at.error(f"<{element.tag}> refers to '{url:.60}', outside of the file", element)
         found = self.named.get((tag, url[1:]), [])
         if len(found) != 1:
-            raise self.error(f"<{element.tag}> refers to {len(found)} <{tag}> '{url[1:61]}', wanted one", element)
+            raise self.at.error(f"<{element.tag}> refers to {len(found)} <{tag}> '{url[1:61]}', wanted one", element)
         return found[0]
 
     def numbers(self, element: Element, count: int) -> Array:
-        text = b"" if element.empty else self.data[element.start_end : self.data.rindex(b"</", 0, element.end)]
-        try:
-            found = np.array(text.split(), dtype=np.float64)
-        except ValueError:
-            found = np.array([np.nan])
-        if not np.isfinite(found).all():
-            raise self.error(f"<{element.tag}> holds what is no finite number", element)
-        if len(found) != count:
-            raise self.error(f"<{element.tag}> holds {len(found)} numbers, wanted {count}", element)
-        return found
+        return self.at.listed(inner_text(self.data, element), count, element)
 
-    def text(self, element: Element, name: str, default: str | None = None) -> str:
-        value = element.attributes[name].value if name in element.attributes else default
-        if value is None:
-            raise self.error(f"<{element.tag}> has no {name}", element)
-        return value
-
-    def whole(self, element: Element, name: str, default: int | None = None) -> int:
-        text = self.text(element, name, None if default is None else str(default))
+    def whole(self, element: Element, name: str, default: str = "") -> int:
+        text = self.at.text(element, name, default)
         if not (text.isascii() and text.isdecimal() and len(text) <= 12):
-            raise self.error(f"{name} of <{element.tag}> is '{text:.40}', wanted a whole number", element)
+            raise self.at.error(f"{name} of <{element.tag}> is '{text:.40}', wanted a whole number", element)
         return int(text)
-
-    def error(self, problem: str, element: Element) -> RobotError:
-        return RobotError(problem, file=self.file, line=element.line, fix=_EXPORT)
 
 
 def _everything(root: Element) -> Iterator[Element]:

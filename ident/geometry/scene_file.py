@@ -96,7 +96,8 @@ def read_scene(path: str | Path, robot: Robot) -> Scene:
     """Return the scene of a .toml file for `robot`, see this module; lengths in m and angles in rad unless it says so.
 
     `fit` names a URDF inside the file's folder (or $IDENT_DATA/...), whose <collision> shapes give one capsule for each
-    link; `meshes` the folder of their meshes, by default the URDF's own. Links with capsules of their own get no other.
+    link; `meshes` the folder of their meshes, by default the URDF's own. Links with capsules of their own get no other;
+    joints that `robot` holds are held.
     Raises RobotError with file and key for what is unknown (with the nearest known name), missing or of a wrong type,
     and for links that the robot does not have.
     """
@@ -157,11 +158,8 @@ def _fitted(top: Table, robot: Robot, length: float) -> tuple[Capsule, ...]:
     if "meshes" in top.data:
         with top.place("meshes"):
             folder = data_path(top.text("meshes"), top.file.parent)
-    capsules = fit_capsules(urdf, folder=folder)
-    for capsule in capsules:
-        with top.place("fit"):
-            carrier(robot, capsule.link)
-    return capsules
+    with top.place("fit"):
+        return fit_capsules(urdf, robot, folder=folder)
 
 
 class _Units:

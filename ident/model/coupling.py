@@ -97,7 +97,7 @@ class RelativeViscous:
     that moves both. Raises ModelError for joints that are no pairs of different ones, and for a ratio of 0.
     """
 
-    ratio: float = setting("a number that is not 0", 1.0)
+    ratio: float = setting("a number that is not 0", 1.0, ne=0)
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = Kind(
@@ -113,8 +113,6 @@ class RelativeViscous:
         if not self.joints or len(self.joints) % 2 or any(a == b for a, b in self._pairs):
             fix = f"Name two different joints, such as {type(self).kind.example}"
             raise ModelError(f"{self.kind.words} needs two joints, got {list(self.joints or ())}", fix=fix)
-        if not (np.isfinite(self.ratio) and self.ratio):
-            raise ModelError(f"the ratio of two joints' speeds must be a number that is not 0, got {self.ratio}")
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
@@ -154,11 +152,6 @@ class RelativeCoulomb(RelativeViscous):
         friction=True,
         example='{ joints = ["joint1", "joint2"], ratio = 1, tanh = 0.01 }',
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.tanh > 0:
-            raise ModelError(f"the width of the tanh must be positive, got {self.tanh}")
 
     def column(self, q: Any, qd: Any, qdd: Any) -> Any:
         """Return tanh of the relative speed over the width."""

@@ -26,7 +26,8 @@ from ident.spatial.inertia import INERTIAL
 class Model:
     """tau = Y(q, qd, qdd) theta for a robot's rigid bodies and the given joint terms.
 
-    theta: ten numbers per link, then each term's parameters. Raises ModelError when a name occurs twice.
+    theta: ten numbers per link, then each term's parameters. Raises ModelError when a name occurs twice
+    and for numbers that no term takes.
     """
 
     robot: Robot
@@ -34,6 +35,8 @@ class Model:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", tuple(self.terms))
+        for term in self.terms:
+            each.require_settings(term)
         twice = {name for name in self.names if self.names.count(name) > 1}
         if twice:
             raise ModelError(f"parameter '{min(twice)}' comes from two terms", fix="Give each joint one of them")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import ModelError
-from ident.model.term import Kind, Term, chosen, setting
+from ident.model.term import Kind, Term, chosen, require_settings, setting
 from ident.robot.robot import Robot
 
 #: As many waves per turn as fit into a parameter's name.
@@ -27,7 +27,7 @@ class RippleSine:
     of the joints that have it, None for all.
     """
 
-    per_turn: float = setting("a number of waves above 0", gt=0, lt=_MOST)
+    per_turn: float = setting(f"a number of waves above 0 and below {_MOST:g}", gt=0, lt=_MOST)
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = False
     kind: ClassVar[Kind] = Kind(
@@ -38,10 +38,6 @@ class RippleSine:
         key="ripple",
         example="{ per_turn = 6 }",
     )
-
-    def __post_init__(self) -> None:
-        if not 0 < self.per_turn < _MOST:
-            raise ModelError(f"the waves per turn of ripple must be above 0 and below {_MOST:g}, got {self.per_turn:g}")
 
     @property
     def suffix(self) -> str:
@@ -105,7 +101,7 @@ class Curve:
 
     low: float = setting("a position", math.nan)
     high: float = setting("a position", math.nan)
-    intervals: float = setting("a whole number from 2 to 50", 5.0, ge=2, le=50)
+    intervals: float = setting("a whole number from 2 to 50", 5.0, ge=2, le=50, whole=True)
     element: float = setting("a whole number, 0 for all", 0.0, ge=0)
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = False
@@ -119,8 +115,7 @@ class Curve:
     )
 
     def __post_init__(self) -> None:
-        if self.intervals != int(self.intervals) or not 2 <= self.intervals <= 50:
-            raise ModelError(f"a curve has a whole number of intervals from 2 to 50, got {self.intervals:g}")
+        require_settings(self)
         if self.element not in range(int(self.intervals) + 3):
             raise ModelError(f"a curve of {self.intervals:g} intervals has no element {self.element:g}")
         if math.isnan(self.low) != math.isnan(self.high) or self.high <= self.low:

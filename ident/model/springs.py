@@ -38,10 +38,6 @@ class Spring:
         example="{ rest = 0.1 }",
     )
 
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.rest):
-            raise ModelError(f"the rest position of a spring must be a finite number, got {self.rest}")
-
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the deflection q - rest of the spring."""
         return q - self.rest

@@ -121,10 +121,6 @@ class Coulomb:
     kind: ClassVar[Kind] = COULOMB
     formula: ClassVar[str] = "torque = value * sign(qd), 0 where |qd| <= dead_zone"
 
-    def __post_init__(self) -> None:
-        if not self.dead_zone >= 0:
-            raise ModelError(f"the dead zone of Coulomb friction must not be negative, got {self.dead_zone}")
-
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the sign of the speed."""
         return np.sign(qd) * (np.abs(qd) > self.dead_zone)
@@ -149,10 +145,6 @@ class SmoothCoulomb:
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = COULOMB
     formula: ClassVar[str] = "torque = value * tanh(qd / tanh)"
-
-    def __post_init__(self) -> None:
-        if not self.tanh > 0:
-            raise ModelError(f"the width of the tanh must be positive, got {self.tanh}")
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return tanh(qd / width)."""
@@ -180,10 +172,6 @@ class Dahl:
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = COULOMB
     formula: ClassVar[str] = "torque = value * z, dz/dq = (1 - z sign(qd)) / dahl"
-
-    def __post_init__(self) -> None:
-        if not self.dahl > 0:
-            raise ModelError(f"the way of Dahl friction must be positive, got {self.dahl}")
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return Dahl's state z in -1..1, which the presliding displacement drives."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import ModelError
 from ident.model.standard import Dahl, smooth_sign
 from ident.model.term import Kind, constant, element, element_suffix, setting
 
@@ -26,7 +25,7 @@ class Stribeck:
     speed: float = setting("a speed above 0", gt=0)
     width: float = setting("a speed above 0", default=0.01, gt=0)
     joints: tuple[str, ...] | None = None
-    exponent: float = setting("1 or 2", default=2.0, ge=1, le=2)
+    exponent: float = setting("1 or 2", default=2.0, ge=1, le=2, whole=True)
     nonnegative: ClassVar[bool] = True
     since: ClassVar[frozenset[str]] = frozenset({"exponent"})
     kind: ClassVar[Kind] = Kind(
@@ -37,12 +36,6 @@ class Stribeck:
         friction=True,
         example="{ speed = 0.1 }",
     )
-
-    def __post_init__(self) -> None:
-        if not (self.speed > 0 and self.width > 0):
-            raise ModelError(f"the speeds of Stribeck friction must be above 0, got {self.speed} and {self.width}")
-        if self.exponent not in (1, 2):
-            raise ModelError(f"the exponent of Stribeck friction must be 1 or 2, got {self.exponent}")
 
     def column(self, q: Any, qd: Any, qdd: Any) -> Any:
         """Return exp(-|qd / speed|^exponent) tanh(qd / width)."""
@@ -81,11 +74,6 @@ class Hysteresis:
         friction=True,
         example="{ way = 0.001 }",
     )
-
-    def __post_init__(self) -> None:
-        if not self.way > 0:
-            raise ModelError(f"the way of hysteresis friction must be above 0, got {self.way}")
-        element_suffix(self)
 
     suffix = property(element_suffix)
 

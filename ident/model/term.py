@@ -19,6 +19,8 @@ can (`bends`);
 from __future__ import annotations
 
 import dataclasses
+import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -115,9 +117,35 @@ def setting_units(words: str) -> tuple[str, str]:
     return next((units for start, units in _UNITS.items() if words.startswith(start)), ("1", "1"))
 
 
+_RULES: dict[str, Callable[[float, float], bool]] = {
+    **{name: getattr(operator, name) for name in ("gt", "ge", "lt", "le", "ne")},
+    "whole": lambda x, _: x == int(x),
+}
+
+
 def setting(words: str, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
-    """Return a dataclass field that is a key of the term's table; words: what it takes; bounds: gt, ge, lt, le."""
+    """Return a dataclass field that is a key of the term's table.
+
+    words: what it takes; bounds: gt, ge, lt, le, ne and whole. A `Model` and experiment files refuse other numbers.
+    """
     return dataclasses.field(default=default, metadata={"description": words, **bounds})
+
+
+def allowed(value: float, description: str = "", **bounds: float) -> bool:
+    """Return whether a `setting` of these words and bounds takes a number."""
+    return math.isfinite(value) and all(_RULES[name](value, end) for name, end in bounds.items())
+
+
+def require_settings(term: Any) -> None:
+    """Raise ModelError where a term has a number that its `setting` does not take, other than its default."""
+    for f in dataclasses.fields(term):
+        value = getattr(term, f.name)
+        if f.name == "law":
+            require_settings(value)
+        if f.name not in numbers(term):
+            continue
+        if value is not f.default and not allowed(value, **f.metadata):
+            raise ModelError(f"{f.name} of {term.kind.words} is {value:g}, wanted {f.metadata['description']}")
 
 
 def constant(*slopes: float) -> Any:
@@ -127,13 +155,11 @@ def constant(*slopes: float) -> Any:
 
 def element() -> Any:
     """Return a field that tells several terms of a kind on one joint apart: all but the first have it as a suffix."""
-    return setting("a whole number from 1 to 9", 1.0, ge=1, le=9)
+    return setting("a whole number from 1 to 9", 1.0, ge=1, le=9, whole=True)
 
 
 def element_suffix(term: Any) -> str:
-    """Return the number of a term's element beside the first one; ModelError where it is no whole one from 1 to 9."""
-    if term.element not in range(1, 10):
-        raise ModelError(f"an element of {term.kind.words} is a whole number from 1 to 9, got {term.element}")
+    """Return the number of a term's element beside the first one."""
     return "" if term.element == 1 else f"{term.element:g}"
 
 

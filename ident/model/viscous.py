@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -44,15 +43,6 @@ class NonlinearViscous:
     def __post_init__(self) -> None:
         if self.power == 1:
             raise ModelError("the power 1 is plain viscous friction", fix="Use viscous for it")
-        if not 0 < self.power <= 3:
-            raise ModelError(
-                f"the power of nonlinear viscous friction must be above 0, at most 3 and not 1, got {self.power}",
-                fix="Use Viscous for 1 and Coulomb for 0",
-            )
-        if not 0 <= self.top < np.inf:
-            raise ModelError(f"the top speed of nonlinear viscous friction must be 0 or more, got {self.top}")
-
-        element_suffix(self)
 
     suffix = property(element_suffix)
 
@@ -141,10 +131,6 @@ class WarmUp:
         example="{ time = 600 }",
     )
 
-    def __post_init__(self) -> None:
-        if not self.time > 0:
-            raise ModelError(f"the time in which a joint warms up must be above 0, got {self.time}")
-
     def column(self, q: Any, qd: Any, qdd: Any, time: Any) -> Any:
         """Return exp(-t / time) qd, with t (N,) [s]."""
         return np.exp(time * (-1.0 / self.time)) * qd
@@ -175,10 +161,6 @@ class Thermal:
         key="thermal",
         example="{ reference = 25 }",
     )
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.reference):
-            raise ModelError(f"the reference temperature must be a finite number, got {self.reference}")
 
     def column(self, q: Any, qd: Any, qdd: Any, temperature: Any) -> Any:
         """Return (temperature - reference) qd, with temperature (N,) or (m, N) [degC]."""

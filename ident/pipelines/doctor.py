@@ -352,13 +352,15 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
 
 
 def _differs(loaded: Loaded, far: Sequence[Difference]) -> Iterator[Warned]:
-    """Yield that the CAD file's numbers are off by more than right ones are."""
-    if isinstance(loaded.experiment.cad, Path) and far:
+    """Yield that the numbers of the CAD file, or of the robot's own, are off by more than right ones mostly are."""
+    experiment = loaded.experiment
+    if far:
         most = max(far, key=lambda r: abs(r.difference) / r.scale)
         share = f"{most.name} by {100 * abs(most.difference) / most.scale:.0f} % of the numbers in it"
         more = f", and {len(far) - 1} more" if len(far) > 1 else ""
-        said = f"differs from the fit by more than right numbers do ({share}{more}): `ident doctor` says what is wrong"
-        yield Warned(loaded.experiment.cad.name, "table", said)
+        said = f"differs from the fit by more than right numbers mostly do ({share}{more})"
+        said += ": `ident doctor` looks for the mistake"
+        yield Warned((experiment.cad if isinstance(experiment.cad, Path) else experiment.robot).name, "table", said)
 
 
 def _late(cause: Cause) -> bool:

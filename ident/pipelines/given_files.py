@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ident.errors import IdentError, InputError
+from ident.errors import InputError
 from ident.files import file_sha256
 from ident.logs.readers.formats import format_of
 from ident.robot.robot import DESCRIPTIONS
-from ident.tables import read_toml
 
 
-def description(given: Sequence[Path], folder: Path) -> tuple[Path | None, list[Path]]:
-    """Return the file that describes the robot, and the other ones; None where there is none.
-
-    It is the first of those given, unless that is a log or a folder; then the first other one that describes a robot,
-    or else a robot.toml that is in the folder already.
-    """
-    first = given[0]
-    if format_of(first) is None and not first.is_dir():
-        return first, list(given[1:])
-    found = next(filter(_describes, [*given[1:], folder / "robot.toml"]), None)
-    return found, [file for file in given if file != found]
+def description_among(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:
+    """Return the robot's file, the first unless that is a log or a table, and the others in their order."""
+    first, *others = files
+    if format_of(first) is None:
+        return first, others
+    robot = next((f for f in others if _describes(f)), None)
+    return robot, [f for f in files if f is not robot]
 
 
 def _describes(file: Path) -> bool:
-    if file.suffix.lower() != ".toml" or not file.is_file():
-        return file.suffix.lower() in DESCRIPTIONS
-    with contextlib.suppress(IdentError):
-        return bool(read_toml(file, InputError).keys() & {"joint", "urdf"})
-    return False
+    if file.suffix.lower() == ".toml" and file.is_file():
+        return re.search(rb"\burdf\b|\[\[joint\]\]", file.read_bytes()) is not None
+    return file.suffix.lower() in DESCRIPTIONS
 
 
 def parted(files: Sequence[Path]) -> tuple[Path | None, list[Path]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,13 +23,13 @@ from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
 from ident.logs.split_clock import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
-from ident.pipelines.given_files import description, parted, without_copies
+from ident.pipelines.given_files import description_among, parted, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
 from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording
 from ident.pipelines.signals import Signals, decide, parked
-from ident.pipelines.undescribed import written_robot
+from ident.pipelines.skeleton import axis, skeleton
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import read_description, read_urdf
 
@@ -47,61 +48,62 @@ _QUANTITIES = ("position", "velocity", "torque", "current")
 class Started:
     """What was written (`files`), what was asked and answered, what was decided, as sentences.
 
-    guessed: the keys of the questions that nobody answered.
+    guessed: the keys of the questions that nobody answered. next: the command that goes on from here.
     """
 
     files: tuple[Path, ...]
     answers: tuple[tuple[Question, str], ...]
     told: tuple[str, ...]
     guessed: tuple[str, ...] = ()
+    next: str = ""
 
 
-def init(robot: str | Path, files: Sequence[str | Path], *, into: str | Path = ".", ask: Ask | None = None) -> Started:
+def init(
+    robot: str | Path, files: Sequence[str | Path] = (), *, into: str | Path = ".", ask: Ask | None = None
+) -> Started:
     """Write robot.toml (where it is needed), dataset.toml and experiment.toml into a folder, from raw files.
 
-    robot: a URDF or a robot file. files: logs and, if there is one, a CAD table or a folder of reports. ask: returns
-    the answer to a question; without it every guess is taken. Where `robot` is a log, the robot is another one of the
-    files, or robot.toml in that folder; else of one joint that is written by answers, and of more to be filled in.
-    Raises RobotError, CadError, LogError, and InputError where a file that would be written is there, or one is to be
-    filled in. Of a bag a table is written beside them, which they name.
+    robot: a URDF or a robot file; where none is given, but logs, a robot.toml to be filled in is all that is written,
+    unless the only joint's axis is answered.
+    files: logs and, if there is one, a CAD table or a folder of reports. ask: returns the answer to a question; without
+    it every guess is taken. Raises RobotError, CadError, LogError, and InputError where a file that would be written is
+    there. Of a bag a table is written beside them, which they name.
     """
-    folder = Path(into)
-    described, others = description([Path(robot), *map(Path, files)], folder)
+    folder, given = Path(into), [Path(robot), *map(Path, files)]
+    described, others = description_among(given)
+    robot = described or folder / "robot.toml"
     for name in FILES:
-        if (folder / name).exists() and (described is None or (folder / name).resolve() != described.resolve()):
+        if (folder / name).resolve() != (described and described.resolve()) and (folder / name).exists():
             fix = "Remove it, or choose another folder with --into"
             raise InputError("is there already, and is not overwritten", file=folder / name, fix=fix)
     cad, logs = parted(others)
-    made: list[Path] = []
+    made, asked = dict[Path, Path](), Asked(ask)
+    if described is None:
+        text, joints = skeleton(logs)
+        answered = axis(asked) if joints == 1 else ""
+        written = write_whole(robot, answered or text)
+        if not answered:
+            has = f"{robot} has {plural(max(joints, 1), 'joint')}; put values in the place of every ?"
+            typed = " ".join(shlex.quote(str(f)) for f in (robot, *others))
+            return Started((written,), (), (f"no file describes the robot: {has}",), next=f"ident init {typed}")
+        made[robot] = written
     try:
-        for k, bag in enumerate(logs):
-            if is_bag(bag):
-                logs[k] = as_table(bag, folder / f"{bag.stem}.parquet")
-                made.append(logs[k])
-        logs, copies = without_copies(logs)
-        raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
-        asked = Asked(ask)
-        if described is None:
-            described = written_robot([table for tables in raw for table in tables], folder, asked)
-            made.append(described)
-        return _started(folder, described, cad, raw, asked, copies, tuple(made))
+        for bag in filter(is_bag, logs):
+            made[bag] = as_table(bag, folder / f"{bag.stem}.parquet")
+        return _started(folder, robot, cad, [made.get(log, log) for log in logs], asked, tuple(made.values()))
     except BaseException:  # also one that is stopped leaves nothing half done
-        for file in made:
+        for file in made.values():
             file.unlink()
         raise
 
 
 def _started(
-    folder: Path,
-    robot: Path,
-    cad: Path | None,
-    raw: Sequence[Sequence[RawTable]],
-    asked: Asked,
-    copies: Sequence[str],
-    made: tuple[Path, ...],
+    folder: Path, robot: Path, cad: Path | None, logs: Sequence[Path], asked: Asked, made: tuple[Path, ...]
 ) -> Started:
-    """Write the files, those `made` being there already: tables of bags, the robot's; copies: what is left out."""
+    """Write the files, those `made` being there already: tables of bags, and the robot of one axis."""
     arm = _arm(robot, cad)
+    logs, copies = without_copies(logs)
+    raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
     arm = of_one_side(arm, [c.label for tables in raw for table in tables for c in table.columns], asked)
     given = [log.parts() for log in _recordings(raw, arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
@@ -132,8 +134,10 @@ def _started(
     )
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
     told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
-    lost = [*copies] + [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
-    return Started((*made, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed))
+    lost = copies + [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
+    return Started(
+        (*made, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed), f"ident run {folder}"
+    )
 
 
 def _arm(path: Path, cad: Path | None) -> Arm:

@@ -161,18 +161,14 @@ def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
 
 def described_in(robot_file: Path, form: str = "") -> Path | None:
     """Return the URDF or MJCF that a robot file is, or names; None for a DH table, and for one of another `form`."""
-    found = _description(robot_file)
+    found: Path | None = robot_file
+    if robot_file.suffix.lower() not in DESCRIPTIONS:
+        named = read_toml(robot_file, RobotError).get("urdf")
+        found = data_path(named, robot_file.parent) if isinstance(named, str) else None
     if found is None or not form:
         return found
     tag = parse_xml(read_bytes(found), file=found.name).tag
     return found if tag == {"urdf": "robot", "mjcf": "mujoco"}.get(form) else None
-
-
-def _description(robot_file: Path) -> Path | None:
-    if robot_file.suffix.lower() in DESCRIPTIONS:
-        return robot_file
-    named = read_toml(robot_file, RobotError).get("urdf")
-    return data_path(named, robot_file.parent) if isinstance(named, str) else None
 
 
 def shapes_of(loaded: Loaded) -> dict[str, list[Array]]:

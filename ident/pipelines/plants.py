@@ -152,9 +152,7 @@ def codegen(
     return tuple(written), (*(f"warning: {w}" for w in warned), told, *more)
 
 
-def known_numbers(
-    robot: Robot, file: Path, cad: Path | None, warned: list[str] | None = None
-) -> tuple[Array, dict[str, float]]:
+def known_numbers(robot: Robot, file: Path, cad: Path | None, warned: list[str]) -> tuple[Array, dict[str, float]]:
     """Return the links' inertials (n, 10) and the joint parameters of a CAD table, or of the robot's own file.
 
     What is odd about the robot's own numbers is added to `warned`. Raises CadError where links are not known.
@@ -165,12 +163,11 @@ def known_numbers(
         return np.asarray(table.for_robot(robot)), dict(table.joint_values)
     if robot.inertials is None or not np.isfinite(robot.inertials).all():
         raise CadError("does not give the inertials of every link", file=file, fix="Add --cad with a CAD table")
-    told: list[str] = []
     for link, body in zip(robot.links, robot.inertials, strict=True):
         found = consistency(body)
         least = min(found.mass, found.moments[0], found.triangle_gap)
         if not found.consistent and least < -1e-9 * max(abs(found.mass), found.moments[2]):  # not by rounding
-            told.append(f"{file.name}: link '{link}' cannot exist: {'; '.join(found.failures())}")
+            warned.append(f"{file.name}: link '{link}' cannot exist: {'; '.join(found.failures())}")
     urdf = described_in(file)
     given = {} if urdf is None else read_joint_dynamics(urdf)
     values: dict[str, float] = {}
@@ -178,10 +175,8 @@ def known_numbers(
         damping, dry = given.get(joint) or (0.0, 0.0)
         if min(damping, dry) < 0:
             said = f"damping {damping:g} and friction {dry:g}: less than 0 drives the joint"
-            told.append(f"{file.name}: joint '{joint}' has {said}")
+            warned.append(f"{file.name}: joint '{joint}' has {said}")
         values |= {f"{joint}.{term.kind.name}": x for term, x in ((Viscous, damping), (Coulomb, dry)) if x}
-    if warned is not None:
-        warned += told
     return robot.inertials, values
 
 

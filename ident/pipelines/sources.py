@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ident.errors import IdentError, InputError
 from ident.experiment import Experiment
-from ident.files import file_sha256
+from ident.files import data_path, file_sha256
 from ident.logs import read_manifest
 from ident.pipelines.loaded import described_in
 from ident.robot.robot import DESCRIPTIONS
@@ -25,7 +25,7 @@ def sources_of(experiment: Experiment) -> Iterator[Path]:
     yield from (path for path in (experiment.cad, experiment.truth) if isinstance(path, Path))
     with suppress(IdentError):
         found = read_manifest(experiment.data)
-        folder = found.file.parent / found.folder
+        folder = data_path(found.folder, found.file.parent)
         yield from (folder / file for recording in found.recordings for file in recording.files)
 
 

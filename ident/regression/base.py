@@ -60,6 +60,12 @@ class BaseParameters:
         K[:b, :p], K[b:, p:] = self.K, np.eye(len(standard) - p)
         return BaseParameters((*self.names, *standard[p:]), (*self.kept, *range(p, len(standard))), K, standard)
 
+    def theta(self, phi: Array | float) -> Array:
+        """Return the theta (p,) that is phi (b,) on the kept parameters, and 0 else: it predicts the same torques."""
+        found = np.zeros(len(self.standard))
+        found[list(self.kept)] = phi
+        return found
+
     def shown(self) -> Shown:
         """Return each base parameter as a sum."""
         rows = [(name, self.expression(k)) for k, name in enumerate(self.names)]

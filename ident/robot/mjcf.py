@@ -16,7 +16,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import RobotError, cut
 from ident.robot.angles import meant_angle
-from ident.robot.xml import Element, numbers_in
+from ident.robot.xml import At, Element
 from ident.spatial.inertia import Pose, axis_angle, from_com, symmetric, transformed, turned_by, z_along
 
 Attributes = Mapping[str, str]
@@ -76,15 +76,15 @@ class _Place:
 class Mjcf:
     """The bodies and joints of an MJCF by name.
 
-    elements, movers: the XML of the bodies and of the joints. moves: the joints of each body that has any, in their
-    order. sites: the bodies that carry them, and their poses there.
+    at: says where in errors. elements, movers: the XML of the bodies and of the joints. moves: the joints of each body
+    that has any, in their order. sites: the bodies that carry them, and their poses there.
     meant: whether rounded angles of bodies are taken for what they mean, see `meant_angle`. Raises RobotError, with the
     line, for parts that are not followed (include, replicate, attach ...), for settings with which MuJoCo would not use
     the bodies' inertials as they stand, and for numbers and orientations that are none.
     """
 
     def __init__(self, file: str, root: Element, *, meant: bool = False) -> None:
-        self.file, self._meant = file, meant
+        self.at, self._meant = At(file), meant
         self.sites: dict[str, tuple[str, Pose]] = {}
         self.bodies: dict[str, FoundBody] = {}
         self.joints: dict[str, FoundJoint] = {}
@@ -97,10 +97,6 @@ class Mjcf:
         for world in root.all("worldbody"):
             self._walk(world, _Place(None, Pose.identity()))
 
-    def error(self, problem: str, element: Element, fix: str | None = None) -> RobotError:
-        """Return the error that names the file and the line of an element."""
-        return RobotError(problem, file=self.file, line=element.line, fix=fix)
-
     def _settings(self, root: Element) -> None:
         for element in root.children:
             if element.tag == "include":
@@ -111,7 +107,7 @@ class Mjcf:
                     value = self._compiler.get(name, harmless[0])
                     if value.strip() not in harmless and not _zero(value, harmless):
                         problem = f"with {name}='{value}' MuJoCo changes or ignores the inertias that are written"
-                        raise self.error(problem, element, f"Remove {name} from <compiler>")
+                        raise self.at.error(problem, element, f"Remove {name} from <compiler>")
             if element.tag == "default":
                 self._default(element, "main", self._classes["main"])
 
@@ -125,20 +121,20 @@ class Mjcf:
         self._classes[name] = own
         for child in element.all("default"):
             if "class" not in child.attributes:
-                raise self.error("a nested <default> has no class", child)
+                raise self.at.error("a nested <default> has no class", child)
             self._default(child, child.attributes["class"].value, own)
 
     def _not_followed(self, element: Element) -> RobotError:
         included = element.values.get("file", "")
         fix = f"Give '{cut(included, 60)}' if that is the robot, or save" if included else "Save"
-        return self.error(f"<{element.tag}> is not followed", element, f"{fix} the whole model with MuJoCo first")
+        return self.at.error(f"<{element.tag}> is not followed", element, f"{fix} the whole model with MuJoCo first")
 
     def of_class(self, element: Element, childclass: str | None = None) -> Attributes:
         """Return the element's attributes, those of its class or of `childclass` where it has none."""
         own = element.values
         name = own.get("class", childclass or "main")
         if name not in self._classes:
-            raise self.error(f"there is no default class '{name}'", element)
+            raise self.at.error(f"there is no default class '{name}'", element)
         return {**self._classes[name].get(element.tag, {}), **own}
 
     def _walk(self, parent: Element, place: _Place) -> None:
@@ -163,7 +159,7 @@ class Mjcf:
         values = element.values
         key = values.get("name", _unnamed(element))
         if key in self.bodies:
-            raise self.error(f"a body of the name '{key}' stands already in the file", element)
+            raise self.at.error(f"a body of the name '{key}' stands already in the file", element)
         pose = place.pose @ self._pose(element, values, self._meant)
         inside = _Place(key, pose, values.get("childclass", place.childclass))
         inertial, unclear = self._own_inertial(element, inside)
@@ -183,7 +179,7 @@ class Mjcf:
         if "fullinertia" in values:
             for other in ("diaginertia", *_TURNS):
                 if other in values:
-                    raise self.error(f"fullinertia and {other} exclude each other", found[0])
+                    raise self.at.error(f"fullinertia and {other} exclude each other", found[0])
             xx, yy, zz, xy, xz, yz = self.numbers(found[0], values, "fullinertia", 6)
             about = symmetric([xx, xy, xz, yy, yz, zz])
         return transformed(from_com(mass, np.zeros(3), about), self._pose(found[0], values)), None
@@ -198,11 +194,11 @@ class Mjcf:
         name = values.get("name", _unnamed(element))
         kind = "free" if element.tag == "freejoint" else values.get("type", "hinge")
         if name in self.joints:
-            raise self.error(f"a joint of the name '{name}' stands already in the file", element)
+            raise self.at.error(f"a joint of the name '{name}' stands already in the file", element)
         axis = np.array(self.numbers(element, values, "axis", 3, (0.0, 0.0, 1.0)))
         length = float(np.linalg.norm(axis))
         if length == 0:
-            raise self.error(f"the axis of joint '{name}' is zero", element)
+            raise self.at.error(f"the axis of joint '{name}' is zero", element)
         position = np.array(self.numbers(element, values, "pos", 3, (0.0, 0.0, 0.0)))
         at = place.pose @ Pose(np.eye(3), position)
         known = {"hinge": "revolute", "slide": "prismatic"}.get(kind, kind)
@@ -245,9 +241,9 @@ class Mjcf:
                 z = np.array(self.numbers(element, values, "zaxis", 3))
                 turn = z_along(z / np.linalg.norm(z))
         except ValueError as cause:
-            raise self.error(f"the orientation of <{element.tag}> is not understood", element) from cause
+            raise self.at.error(f"the orientation of <{element.tag}> is not understood", element) from cause
         if not np.isfinite(turn).all():
-            raise self.error(f"the orientation of <{element.tag}> has no direction", element)
+            raise self.at.error(f"the orientation of <{element.tag}> has no direction", element)
         return Pose(turn, position)
 
     @property
@@ -277,9 +273,9 @@ class Mjcf:
         if name not in values:
             if default is not None:
                 return list(default)
-            raise self.error(f"<{element.tag}> has no {name}", element)
-        said = f"{name} of <{element.tag}> is '{values[name][:40]}', wanted {n} numbers"
-        return numbers_in(values[name], n, lambda: self.error(said, element))
+            raise self.at.error(f"<{element.tag}> has no {name}", element)
+        found: list[float] = self.at.listed(values[name], n, element, name).tolist()
+        return found
 
 
 def _unnamed(element: Element) -> str:

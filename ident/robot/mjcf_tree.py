@@ -83,10 +83,10 @@ def _named(joint: FoundJoint, mover: Element, body: Element, found: Mjcf) -> Non
     if joint.type in ("hinge", "slide"):
         for element in (mover, body):
             if "name" not in element.attributes:
-                raise found.error(f"a {element.tag} that moves has no name", element, "Name it")
+                raise found.at.error(f"a {element.tag} that moves has no name", element, "Name it")
         if joint.kind.endswith("with a ref"):
             fix = "Set it to 0, and turn the body to where it stands at joint position 0"
-            raise found.error("a joint has a ref", mover, fix)
+            raise found.at.error("a joint has a ref", mover, fix)
 
 
 def _parts(joint: FoundJoint, mover: Element, tie: tuple[str, float, float] | None) -> Iterator[Element]:
@@ -117,7 +117,7 @@ def _ties(root: Element, found: Mjcf) -> dict[str, tuple[str, float, float]]:
                 continue
             if element.tag in ("connect", "weld"):
                 fix = "Closed chains are not modelled: remove it if the robot's own joints form none"
-                raise found.error(f"<{element.tag}> closes a chain", element, fix)
+                raise found.at.error(f"<{element.tag}> closes a chain", element, fix)
             if element.tag == "joint" and {"joint1", "joint2"} <= values.keys():
                 law = [*_some(found, element, values, "polycoef", "0 1"), 0.0]
                 ties[values["joint1"]] = (values["joint2"], law[0], law[1])

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from types import MappingProxyType
 from xml.parsers import expat
@@ -18,7 +19,7 @@ import numpy as np
 
 from ident import tables
 from ident.arrays import Array
-from ident.errors import RobotError, cut, nearest
+from ident.errors import RobotError, cut, nearest, plural
 from ident.robot.robot import GRAVITY, Limits
 from ident.spatial.inertia import Pose, rpy
 
@@ -27,6 +28,7 @@ MAX_DEPTH = 100
 
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LARGEST = 1e12  # beyond it a length, mass or inertia is a mistake, and squares of it lose all digits
@@ -142,16 +144,23 @@ def _scan(data: bytes, begin: int, line: int, values: dict[str, str]) -> tuple[M
     return MappingProxyType(attributes), stop, data[stop - 2 : stop - 1] == b"/"
 
 
+def inner_text(data: bytes, element: Element) -> str:
+    """Return the text that an element of a document holds, without comments."""
+    inside = b"" if element.empty else data[element.start_end : data.rindex(b"</", 0, element.end)]
+    return unescape(_COMMENT.sub(b"", inside).decode()).strip()
+
+
 @dataclass(frozen=True)
 class At:
-    """Reads elements and numbers; `file` and `key` say where in the errors."""
+    """Reads elements and numbers; `file` and `key` say where in the errors, and `fix` what to do where they do not."""
 
     file: str | None
-    key: str
+    key: str | None = None
+    fix: str | None = None
 
     def error(self, problem: str, place: Element | Attribute, fix: str | None = None) -> RobotError:
         """Return the error that names this place and its line."""
-        return RobotError(problem, file=self.file, line=place.line, key=self.key, fix=fix)
+        return RobotError(problem, file=self.file, line=place.line, key=self.key, fix=fix or self.fix)
 
     def only(self, element: Element, tag: str) -> Element | None:
         """Return the child of that tag, None when there is none."""
@@ -166,11 +175,24 @@ class At:
             raise self.error(f"<{element.tag}> has no <{tag}>", element)
         return found
 
-    def text(self, element: Element, name: str) -> str:
+    def text(self, element: Element, name: str, default: str = "") -> str:
         """Return an attribute that is not empty."""
-        if name not in element.attributes or not element.attributes[name].value:
-            raise self.error(f"<{element.tag}> has no {name}", element)
-        return element.attributes[name].value
+        if found := element.values.get(name, default):
+            return found
+        raise self.error(f"<{element.tag}> has no {name}", element)
+
+    def listed(self, text: str, count: int, element: Element, name: str = "") -> Array:
+        """Return the finite numbers (count,) that a text of an element, or its attribute `name`, holds."""
+        words = text.split()
+        try:
+            found = np.array(words, dtype=np.float64)
+        except ValueError:
+            found = np.empty(0)
+        if len(found) != count or not np.isfinite(found).all():
+            what = f"{name} of <{element.tag}>" if name else f"<{element.tag}>"
+            shown = f"'{text}'" if len(text) <= 40 else f"{plural(len(words), 'word')}, '{cut(text, 40)}'"
+            raise self.error(f"{what} is {shown}, wanted {plural(count, 'number')}", element)
+        return found
 
     def numbers(self, element: Element, name: str, count: int, largest: float = _LARGEST) -> list[float]:
         """Return an attribute of so many finite numbers."""
@@ -288,14 +310,3 @@ def exchanged(data: bytes, edits: Iterable[Edit]) -> bytes:
         out += [data[at:start], new]
         at = end
     return b"".join([*out, data[at:]])
-
-
-def numbers_in(text: str, n: int, error: Callable[[], RobotError]) -> list[float]:
-    """Return the n finite numbers that a text holds; raises `error()` for another text."""
-    try:
-        found = [float(word) for word in text.split()]
-    except ValueError:
-        found = []
-    if len(found) != n or not all(map(math.isfinite, found)):
-        raise error()
-    return found

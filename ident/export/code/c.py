@@ -92,7 +92,7 @@ def _header(name: str, programs: Sequence[Program], linkage: str, **values: obje
         for p in programs
     ]
     kinds = (("float", "f", "1e-5f"), ("double", "", "1e-9"))
-    fixed = {"name": name, "big": big, "real": real, "linkage": linkage, "kinds": kinds, "used": used}
+    fixed = {"space": "", "big": big, "real": real, "linkage": linkage, "kinds": kinds, "used": used}
     return filled("code/c.h.j2", **fixed, functions=written, **values)
 
 
@@ -201,7 +201,7 @@ def write_cpp_header(item: Identified) -> Written:
     """Return a C++11 header with parameters, functions, self test and example; raises ModelError without robot."""
     made = controller(item, "C++ code")
     text = filled(
-        "code/cpp.hpp.j2",
+        "code/c.h.j2",
         **shown(made, number, "Real", "const", ""),
         real="Real",
         used=" and ".join([", ".join(["sin", "cos", "tanh", *made.rare][:-1]), ["tanh", *made.rare][-1]]),

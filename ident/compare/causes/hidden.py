@@ -24,15 +24,15 @@ ASKED = {
 }
 #: Worth in log p at which a value shows, and is looked into where it is also so many times what is ordinary.
 _SHOWS, _LOOKED_INTO, _UNLIKE = 30.0, 50.0, 4.0
-#: A gain that takes less than this share from the squares of a joint is no cause.
-_LEAST = 0.1
+#: A gain that takes less than this share from the squares of a joint is no cause; one of so much is looked into.
+_LEAST, _GAIN = 0.1, log(1.25)
 _STEP = 1e-4
 _ROWS = 400
 
 
 @dataclass(frozen=True)
 class Screened:
-    """What slopes say: whether a length or a zero may be far off; in words, what the logs do not tell, "" for none."""
+    """What slopes say: whether a length, a zero or a gain may be far off; in words, what the logs do not tell, "" for none."""
 
     odd: bool
     hidden: str
@@ -56,9 +56,10 @@ def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
     for mistake, (value, least), (_, told) in zip(
         asked, _values(weigher, asked), _values(anywhere, asked), strict=True
     ):
-        odd |= _SHOWS * (value / least) ** 2 > _LOOKED_INTO and unlike(mistake, value)
         share = least * (_LEAST * weigher.independent / (2.0 * _SHOWS)) ** 0.5
         gain, most = mistake.kind == "torque gain", ASKED[mistake.kind][0]
+        far = abs(value) > max(share, _GAIN) if gain else unlike(mistake, value)
+        odd |= _SHOWS * (value / least) ** 2 > _LOOKED_INTO and far
         if (share > most if gain else told < most < least) and mistake.where not in hidden[mistake.kind]:
             hidden[mistake.kind].append(mistake.where)
     words = [ASKED[kind][1].format(", ".join(where)) for kind, where in hidden.items() if where]

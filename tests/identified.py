@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from ident.estimate import Estimate, Prior, estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import Regression, compress
-from ident.report import report as page
-from ident.report.parts import Report
 from ident.report.pictures import residual_picture
 from ident.robot import Joint
 from ident.robot.urdf import parse_urdf
@@ -107,10 +104,3 @@ def residual_of(t, residual, velocity, position, *, title, starts=(0,)):
     left = Residuals(("run",) * len(starts), starts, t, *columns)
     joint = Joint("joint", "revolute", -1, Pose.identity(), np.array([0.0, 0.0, 1.0]))
     return residual_picture(left, 0, joint, title=title)
-
-
-def gather(estimate: Estimate, *, fit: list[Motion], held_out: Motion | None, **given: Any) -> Report:
-    """Return what a report shows, in place of writing it."""
-    motions = {"fit_motions": fit, "validation_motions": [] if held_out is None else [held_out]}
-    with patch.object(page, "write", lambda report, *_: report):
-        return page.write_report("report.html", estimate, **motions, **given)

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identified import case, gather, residual_of
+from identified import case, residual_of
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.compare.residuals import residuals
@@ -49,6 +49,7 @@ from ident.report.drawn import figure_of
 from ident.report.page import page_data
 from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
+from ident.report.report import gather
 from ident.report.symbols import in_short, lengths, numbered
 from ident.report.verdict import questions, verdict
 from ident.robot import read_robot

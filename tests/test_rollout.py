@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from identified import case, gather, moved
+from identified import case, moved
 
 from ident.compare.rollout import KEPT, MOST_WINDOWS, Rollout, rollout
 from ident.errors import ModelError
 from ident.logs.motion import Motion
 from ident.model import Dahl, DriveInertia, LoadFriction, Model, SmoothCoulomb, Viscous, torque
+from ident.report.report import gather
 from ident.simulation.plant import mass_matrices, plant
 
 MODEL = Model(case().model.robot, (DriveInertia(), Viscous(), SmoothCoulomb(tanh=0.2)))

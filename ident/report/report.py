@@ -78,10 +78,48 @@ def write_report(
             f"the estimate of '{estimate.robot}' has other parameters than the model",
             fix="Use the robot and the terms that were fitted",
         )
-    first: dict[str, Motion] = {}  # of each name: streamed recordings come in parts
-    for motion in fit_motions:
-        first.setdefault(motion.name, motion)
-    fit, held_out, theta = [*first.values()], next(iter(validation_motions), None), estimate.for_torque
+    report = gather(
+        estimate,
+        model=model,
+        fit=_first_parts(fit_motions),
+        held_out=next(iter(validation_motions), None),
+        comparison=comparison,
+        validation=validation,
+        truth=truth,
+        command=command,
+        regression=regression,
+        next_motion=next_motion,
+        filtered=None if summary else filtered,
+        shapes=shapes,
+    )
+    return write(replace(report, sections=(), note="") if summary else report, path, pictures)
+
+
+def _first_parts(motions: Iterable[Motion]) -> list[Motion]:
+    """Return the first motion of each name: streamed recordings come in parts."""
+    found: dict[str, Motion] = {}
+    for motion in motions:
+        found.setdefault(motion.name, motion)
+    return list(found.values())
+
+
+def gather(
+    estimate: Estimate,
+    *,
+    model: Model,
+    fit: Sequence[Motion],
+    held_out: Motion | None,
+    comparison: Comparison | None = None,
+    validation: Validation | None = None,
+    truth: TruthComparison | None = None,
+    command: str | None = None,
+    regression: Regression | None = None,
+    next_motion: str = NEXT_MOTION,
+    filtered: tuple[Log, Processing] | None = None,
+    shapes: Shapes = NO_SHAPES,
+) -> Report:
+    """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw."""
+    theta = estimate.for_torque
     slides, units = model.robot.slides, model.robot.units("torque")
     drawn = [(kind, m) for kind, m in (("held-out", held_out), ("fitted", next(iter(fit), None))) if m is not None]
     judged = [m for m in fit or [m for _, m in drawn] if len(m.t)]
@@ -106,7 +144,7 @@ def write_report(
     predicted = *_charts(model, theta, drawn), *_judged(estimate, slides, validation)
     warned = tuple(warnings(estimate, validation))
     short = in_short(estimate.base, estimate.links, estimate.joints, lengths(model.robot))
-    report = Report(
+    return Report(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
         cards=tuple(cards(estimate, comparison, validation)),
@@ -125,13 +163,12 @@ def write_report(
             *_terms(estimate),
             identifiable_section(estimate, slides, comparison, regression, next_motion, short),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
-            *_spectra(None if summary else filtered, model.robot),
+            *_spectra(filtered, model.robot),
             _section("fit", "About the fit", fitted),
             *_notes(warned[_FIRST:], estimate.notes),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
     )
-    return write(replace(report, sections=(), note="") if summary else report, path, pictures)
 
 
 _DRAWN = "drawn, with their noise, also those that thinning and masks leave out."

@@ -217,15 +217,16 @@ def agreeing(estimate: Estimate, regression: Regression) -> Iterator[Drawing]:
     """Yield what each segment alone changes of the base parameters, against the normal law of the intervals."""
     from scipy.special import ndtri
 
-    changes = jackknife(regression, estimate.sigma, estimate.phi)[:, np.isfinite(estimate.covariance.standard_errors)]
-    changes = changes[:, changes.any(axis=0)]
+    changes = jackknife(regression, estimate.sigma, estimate.phi)
+    known = np.flatnonzero(np.isfinite(estimate.covariance.standard_errors) & changes.any(axis=0))
+    changes = changes[:, known]
     if estimate.covariance.kind == "classical" or not changes.size:
         return
     shares = np.abs(changes / np.sqrt(np.mean(changes**2, axis=0)))
-    k = int(np.argmax(shares.max(axis=1)))
+    k, b = np.unravel_index(int(np.argmax(shares)), shares.shape)
     normal, found = -ndtri((np.arange(shares.size) + 0.5) / shares.size / 2.0)[::-1], np.sort(shares, axis=None)
-    size = f"{found[-1]:.1f} times the usual; chance gives {normal[-1]:.1f}"
-    title = f"{short(regression.segments[k].name)} changes a number by {size}"
+    which = f"{short(regression.segments[k].name)} changes {short(estimate.base.names[known[b]])} most"
+    title = f"{which}: {found[-1]:.1f} times its rms; chance gives up to {normal[-1]:.1f}"
     marks = Line(normal, normal, MUTED, width=1.0, dash="--"), Line(normal, found, RED, width=1.8)
     panel = Panel(Axis("quantile of a normal one", "-"), Axis("change / its rms", "-"), marks)
     about = "Changes of base parameters by single segments, against normal ones"

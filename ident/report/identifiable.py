@@ -72,7 +72,7 @@ def identifiable_section(
     )
     words = f"{told}. This designs a motion that adds what these logs lack:"
     agree = Block(
-        "Do the segments agree?",
+        "What single parts of the logs decide",
         note=_AGREE,
         drawings=() if regression is None else tuple(agreeing(estimate, regression)),
         opened=False,

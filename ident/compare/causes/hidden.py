@@ -32,7 +32,7 @@ _ROWS = 400
 
 @dataclass(frozen=True)
 class Screened:
-    """What slopes say: whether a length, a zero or a gain may be far off; in words, what the logs do not tell, "" for none."""
+    """What slopes say: whether a length, a zero or a gain may be far off; what the logs do not tell, "" for nothing."""
 
     odd: bool
     hidden: str

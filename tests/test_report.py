@@ -445,8 +445,8 @@ def test_segments_that_decide_the_numbers_stand_out():
     (drawn,) = agreeing(c.constrained, replace(c.regression, segments=tuple(odd)))
     above = drawn.shown.panels[0].marks[1]
     assert above.y[-1] > above.x[-1] + 0.3
-    assert drawn.title.startswith(f"{odd[0].name} changes ")
-    assert f" most: {above.y[-1]:.1f} times its rms; chance gives up to {above.x[-1]:.1f}" in drawn.title
+    assert drawn.title.startswith(f"{odd[0].name} moves ")
+    assert f" most: {above.y[-1]:.1f} rms (chance: {above.x[-1]:.1f})" in drawn.title
     classical = replace(c.constrained, covariance=replace(c.constrained.covariance, kind="classical"))
     assert not list(agreeing(classical, c.regression))
 

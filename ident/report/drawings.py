@@ -225,8 +225,8 @@ def agreeing(estimate: Estimate, regression: Regression) -> Iterator[Drawing]:
     shares = np.abs(changes / np.sqrt(np.mean(changes**2, axis=0)))
     k, b = np.unravel_index(int(np.argmax(shares)), shares.shape)
     normal, found = -ndtri((np.arange(shares.size) + 0.5) / shares.size / 2.0)[::-1], np.sort(shares, axis=None)
-    which = f"{short(regression.segments[k].name)} changes {short(estimate.base.names[known[b]])} most"
-    title = f"{which}: {found[-1]:.1f} times its rms; chance gives up to {normal[-1]:.1f}"
+    which = f"{short(regression.segments[k].name)} moves {short(estimate.base.names[known[b]])} most"
+    title = f"{which}: {found[-1]:.1f} rms (chance: {normal[-1]:.1f})"
     marks = Line(normal, normal, MUTED, width=1.0, dash="--"), Line(normal, found, RED, width=1.8)
     panel = Panel(Axis("quantile of a normal one", "-"), Axis("change / its rms", "-"), marks)
     about = "Changes of base parameters by single segments, against normal ones"

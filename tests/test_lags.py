@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import lfilter
 from test_causes import arm, log
 
-from ident.compare.causes.lags import lag
+from ident.compare.causes.lags import lag, lags_below
 from ident.estimate import neutral_prior
 from ident.logs import Motion
 from ident.model import Dahl, Model, Stribeck, Viscous
@@ -42,3 +42,23 @@ def test_neither_a_right_log_nor_hysteresis_is_a_lag(way):
     model = Model(arm(), (Viscous(), Dahl(way)))
     for right in (motion, remembers):
         assert lag(model, [right], neutral_prior(arm())) is None
+
+
+def shaken(m: Motion) -> Motion:
+    """Return a motion whose positions are read with noise of 8 to 30 Hz, which the controller's damping answers."""
+    w = 2.0 * np.pi * np.linspace(8.0, 30.0, 40)[:, None, None]
+    waves = w * m.t[None, :, None] + np.random.default_rng(3).uniform(0.0, 6.3, (40, 1, m.q.shape[1]))
+    size = 0.3 * m.qdd.std(axis=0) / np.sin(waves).sum(axis=0).std(axis=0)
+    speed = -size * (np.cos(waves) / w).sum(axis=0)
+    tau = m.tau - 60.0 * m.tau.std(axis=0) / m.qdd.std(axis=0) * speed
+    noise = -size * (np.sin(waves) / w**2).sum(axis=0)
+    return replace(m, q=m.q + noise, qd=m.qd + speed, qdd=m.qdd + size * np.sin(waves).sum(axis=0), tau=tau)
+
+
+def test_a_delay_shows_where_the_motion_is_and_a_controllers_answer_to_noise_does_not():
+    model, motion = log(np.random.default_rng(11), arm())
+    late, answer, prior = replace(motion, tau=delayed(motion, 0.006)), shaken(motion), neutral_prior(arm())
+    for m, value, below in ((late, 0.006, True), (answer, -0.006, False)):
+        assert lags_below(model, [m], prior, value)
+        slow = replace(m, decimation=(10,), keep=m.keep[::10], blocks=tuple((a // 10, b // 10) for a, b in m.blocks))
+        assert lags_below(model, [slow], prior, value) == below

@@ -14,7 +14,7 @@ from ident.compare.causes.causes import Cause, Examination, examined
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened
-from ident.compare.causes.lags import lag
+from ident.compare.causes.lags import lag, lags_below
 from ident.compare.causes.mistakes import BLURRED, LATE, WEIGHTLESS, mistakes
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import ROBUST
@@ -26,9 +26,11 @@ from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
 from ident.experiment import Experiment, read_experiment
+from ident.logs.automatic import JUDGED
 from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.manifest import RAW, kind_of
 from ident.logs.motion import Motion
+from ident.logs.process import Processing
 from ident.pipelines.checked_cad import words_of
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.select import with_terms
@@ -181,9 +183,15 @@ def screening(loaded: Loaded) -> Screened:
     return screened(loaded.model, parts, loaded.prior) if parts else Screened(False, "")
 
 
-def _fitted(loaded: Loaded) -> list[Motion]:
-    fit, _ = processing_of(loaded)
-    return [m for m in first_parts(loaded, loaded.experiment.fit, fit) if m.keep.any()]
+def _fitted(loaded: Loaded, processing: Processing | None = None) -> list[Motion]:
+    """Return the fitted motions that have rows; processing: in place of that of the fit."""
+    return [m for m in first_parts(loaded, loaded.experiment.fit, processing) if m.keep.any()]
+
+
+def _slow_band(loaded: Loaded) -> list[Motion]:
+    """Return the fitted motions below about twice the band of the fastest one."""
+    fit, judged = processing_of(loaded)
+    return _fitted(loaded, replace(fit, decimation=(*judged.decimation, int(JUDGED / 2.0))))
 
 
 def suspicious(result: Result) -> bool:
@@ -372,14 +380,17 @@ def _late(cause: Cause) -> bool:
     return cause.mistake.kind in ("delay", "blur") and not cause.ordinary and (cause.asserted or alike)
 
 
-def _lagging(loaded: Loaded, cause: NamedCause, value: float) -> tuple[tuple[NamedCause], float]:
+def _lagging(loaded: Loaded, cause: NamedCause, value: float) -> tuple[tuple[NamedCause, ...], float]:
     """Return the cause that torques lag, and by how much they are to be read late [s]: 0 where a filter is likelier.
 
-    cause, value: as found beside the friction of the model, which holds where friction without memory shows no lag.
+    cause, value: as found beside the friction of the model. Where friction without memory shows no lag, it holds if it
+    shows where the motion is, too, else there is none: above that a controller's answer to noise looks like a lead.
     """
     found = lag(loaded.model, _fitted(loaded), loaded.prior)
-    if found is None or found.late:
-        return (cause,), found.value if found else value
+    if found is None:
+        return ((cause,), value) if lags_below(loaded.model, _slow_band(loaded), loaded.prior, value) else ((), 0.0)
+    if found.late:
+        return (cause,), found.value
     delay, blur = (next(m for m in mistakes(loaded.robot) if m.kind == kind) for kind in ("delay", "blur"))
     what, mend = blur.words(found.value)
     rivals = (f"{delay.where}: {delay.words(found.value)[0]}",) if found.alike else ()

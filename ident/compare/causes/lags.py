@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.compare.causes import undone
+from ident.compare.causes.causes import MARGIN
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.estimate.prior import Prior
@@ -47,6 +48,18 @@ def lag(model: Model, motions: Sequence[Motion], prior: Prior) -> Lag | None:
     alike = min(gains) > ALIKE * max(gains)
     is_late = delayed.relative <= NEAR * filtered.relative if alike else gains[0] > gains[1]
     return Lag(late if is_late else constant, is_late, alike)
+
+
+def lags_below(model: Model, motions: Sequence[Motion], prior: Prior, value: float) -> bool:
+    """Return whether torques of motions, thinned to part of their band, surely lag by a value [s], as a delay has it.
+
+    A delay is the same at all frequencies. A controller's answer to noise of the positions is not: it is felt where
+    noise outweighs the motion, and leads the accelerations by a quarter of a turn.
+    """
+    with one_thread():
+        weigher = Weigher(model, rows_of(motions, thinned=True), prior)
+        reading = Reading.plain(model.robot)
+        return weigher.weighed(undone.late(reading, value)).log > weigher.weighed(reading).log + MARGIN
 
 
 def _best(weigher: Weigher, reading: Reading, without: undone.Without) -> tuple[float, Weighed]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from identified import case, moved
 
-from ident.errors import EstimationError
+from ident.errors import EstimationError, ModelError
 from ident.estimate import Bounds, Prior, estimated, neutral_prior
 from ident.estimate import problem as program
 from ident.estimate.cones import Coordinates
@@ -101,6 +101,13 @@ def test_a_tie_goes_to_the_stronger_prior_and_the_edge_is_told():
     assert any("the weakest weight of the prior that was tried, 1," in w for w in chosen.warnings)
     between = estimated(c.model, exact, off(0.3), weight="cross-validated")
     assert not any("weight of the prior" in w for w in between.warnings)
+
+
+@pytest.mark.parametrize("bad", [(0.01, 0.0), (0.01, -1.0), (np.nan, 0.01), (np.inf, 0.01), ()])
+def test_weights_to_try_are_numbers_above_zero(bad):
+    c = case()
+    with pytest.raises(ModelError, match=r"^weights: are .*, wanted one or more numbers above 0\. .*weight = 0\.$"):
+        estimated(c.model, c.regression, off(), weights=bad, weight="cross-validated")
 
 
 def test_within_one_error_is_what_differs_by_less_than_its_own_standard_error():

@@ -145,6 +145,16 @@ def test_a_pendulum_bounds_its_mass_by_its_inertia():
     assert found["bob.cx"].upper == pytest.approx(np.max(ratio), rel=1e-3)
 
 
+def test_a_number_that_every_motion_fixes_at_zero_is_fixed():
+    """Its row is zero or rounding: the centre of a bob that hangs straight below its axis."""
+    for seed in range(3):
+        case = one_link(PENDULUM, from_com(2.0, [0.0, 0.0, -0.2], np.diag([0.02, 0.03, 0.025])), seed)
+        found = {a.name: a for a in intervals(case.model, case.regression, case.prior).numbers}
+        assert found["bob.cx"].by_any_motion == (0.0, 0.0)
+        assert found["bob.cx"].lower < 0.0 < found["bob.cx"].upper
+        assert not np.isnan([(a.lower, a.upper, *a.by_any_motion) for a in found.values()]).any()
+
+
 def test_bounds_narrow_and_are_kept():
     case = small_arm(3)
     link = case.model.robot.links[0]

@@ -155,6 +155,12 @@ def _solved(
     if weight != "cross-validated":
         return problem.solved(float(weight)), float(weight), (), ()
     falling = tuple(sorted((float(w) for w in weights), reverse=True))
+    if not falling or not all(0.0 < w < np.inf for w in falling):
+        raise ModelError(
+            f"are {', '.join(f'{w:g}' for w in falling) or 'none'}, wanted one or more numbers above 0",
+            key="weights",
+            fix="For a fit without a prior, use weight = 0",
+        )
     errors = _left_out(problem, falling)
     best = falling[int(np.argmax(_within_one_error(errors)))]
     relative = _relative(None if isinstance(problem, Entropic) else problem.metric)

@@ -54,6 +54,8 @@ _DIAGONAL = np.array([NATURAL.index(part) for part in _POSITIVE[1:]])
 _AXES = frozenset(range(3))
 #: A mass that may go below this share of the prior's may vanish, and its centre may be anywhere.
 _VANISHED = 1e-6
+#: What is left of a number's row, against the row itself, where motions fix it at zero: rounding.
+_FIXED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,8 @@ def _extremes(coordinates: Coordinates, M: Array, blocks: list[Block], growth: G
         """Return the least value of sign times number k of link i, NaN where the solver failed."""
         row, of_centre = sign * theta[10 * i + k], NATURAL[k] in NATURAL[1:4]
         size = float(np.linalg.norm(row))
+        if size < _FIXED * np.linalg.norm(coordinates.T[10 * i + k]):  # it is zero, whatever v is
+            return sign * 0.0
         lower = (per_mass[i] if of_centre else plain).minimise(row / size).lower
         return lower * size / (bodies[i, 0] if of_centre else 1.0) if np.isfinite(lower) else np.nan
 

@@ -5,6 +5,8 @@ Exit codes: `EXIT_CODES`. Nothing heavy is imported before a command runs.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -202,6 +204,9 @@ def main() -> None:
     """Run the command line."""
     # Matrices are small here, and a busy machine's cores wait for each other: one BLAS thread is never slower by much.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # What is imported is not garbage: looking through it took a quarter of a fit of the demo, most of that at the end.
+    gc.set_threshold(50_000)
+    atexit.register(gc.freeze)
     if "--json" not in sys.argv:
         app(prog_name="ident")
     usage_error: Any = typer.BadParameter.__base__  # Click's, of which Typer has a copy of its own or not

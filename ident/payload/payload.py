@@ -13,7 +13,6 @@ own last link cannot: it is a difference, and nothing is regrouped into it.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -294,7 +293,7 @@ GYRATION = 0.1
 #: Share of a number's direction along what the logs do not show, above which it is not determined.
 OPEN = 1e-6
 _SINGULAR = 1e-9  # of the largest singular value, columns scaled
-_NEAR = 1e-6  # relative: how much the torque's fit may lose to what it does not show
+_NEAR, _FAR = 1e-6, 1e-3  # relative: how much the torque's fit may lose to what it does not show, and at most
 _EDGE = 1e-4  # of the load's torque: the free load and the one that can exist differ by more
 _UPPER = [(i, j) for j in range(4) for i in range(j + 1)]  # of a 4 x 4 matrix, in the cone solver's order
 
@@ -380,11 +379,14 @@ def existing(fit: LoadFit, V: Array, mass: float | None = None) -> tuple[Array, 
     if len(open_):
         units = lengths(open_.T)
         rows, aim = open_ / units[:, None], open_ @ np.linalg.solve(T, reference) / units
-        for share in (_NEAR, 10.0 * _NEAR, 100.0 * _NEAR, 1000.0 * _NEAR):  # the solver may see no room in the least
+        for share in (_NEAR, 10.0 * _NEAR, 100.0 * _NEAR, _FAR):  # the solver may see no room in the least
             room = float(np.hypot(distance, share * (1.0 + np.linalg.norm(target / unit))))
-            with contextlib.suppress(EstimationError):
+            try:
                 x, _ = least_norm(rows, aim, [*blocks, ball(logs / unit, target / unit, room)])
                 break
+            except EstimationError:
+                if share == _FAR:
+                    raise
     body = _written(T @ x, reference, mass)
     return body, bool(np.linalg.norm(fit.R @ (body - free)) > _EDGE * np.linalg.norm(target))
 

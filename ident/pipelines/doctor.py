@@ -27,7 +27,7 @@ from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
 from ident.experiment import Experiment, read_experiment
 from ident.logs.automatic import JUDGED
-from ident.logs.check import CLOCK_OFF, tempo
+from ident.logs.check import CLOCK_OFF, out_of_reach, tempo
 from ident.logs.manifest import RAW, kind_of
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
@@ -287,6 +287,7 @@ _GAINS = (
     "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --known-mass`),"
     " and take `guessed` out"
 )
+_REACH = "if it is in degrees, or of the motor, write so (`unit` takes a list); if not, right limits in the robot file"
 _UNIT = "write the unit that the controller's manual says, and take `guessed` out"
 
 
@@ -318,13 +319,34 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
     torques are late, and nothing else is wrong, or joints have springs: that, else None.
     """
+    beyond = [(joint, what, _REACH) for joint, what in _beyond_limits(result.loaded).items()]
+    if guesses := [("torque", what, mend) for what, mend in _guesses(result.loaded)]:
+        return replace(result.estimate, causes=_certain(result, [*beyond, *guesses])), (), None
+    estimate, warned, anew = _weighed(result, tell)
+    if beyond and not any("position" in c.what for c in estimate.causes):  # whatever else seems wrong follows from it
+        return replace(estimate, causes=_certain(result, beyond)), (), None
+    return estimate, warned, anew
+
+
+def _certain(result: Result, told: Sequence[tuple[str, str, str]]) -> tuple[NamedCause, ...]:
+    """Return causes that need no weighing: where, what, and what to do about it in the data set."""
+    joints, relative = result.estimate.joints, result.estimate.relative.tolist()
+    known = {j: x for j, x in zip(joints, relative, strict=True) if np.isfinite(x)}
+    each, total = tuple(known.values()), result.estimate.relative_total
+    same = (), tuple(known), each, each, (total, total)
+    return tuple(NamedCause(where, what, result.loaded.experiment.data.name, mend, *same) for where, what, mend in told)
+
+
+def _beyond_limits(loaded: Loaded) -> dict[str, str]:
+    """Return the joints whose fitted positions are far beyond limits that the robot file states, and what of them."""
+    stated = {j.name for j in loaded.robot.joints if np.isfinite([j.limits.lower, j.limits.upper]).all()}
+    told = {joint: what for m in _fitted(loaded) for joint, what in out_of_reach(m.q, loaded.robot).items()}
+    return {joint: f"its position {what.partition(':')[0]}" for joint, what in told.items() if joint in stated}
+
+
+def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
+    """Return what `doctored` does where neither a guess nor a limit decides."""
     loaded, estimate = result.loaded, result.estimate
-    if guesses := list(_guesses(loaded)):
-        known = {j: x for j, x in zip(estimate.joints, estimate.relative.tolist(), strict=True) if np.isfinite(x)}
-        each, total, file = tuple(known.values()), estimate.relative_total, loaded.experiment.data.name
-        same = (), tuple(known), each, each, (total, total)
-        told = [NamedCause("torque", what, file, mend, *same) for what, mend in guesses]
-        return replace(estimate, causes=tuple(told)), (), None
     slopes = screening(loaded)
     estimate = replace(estimate, hidden=slopes.hidden)
     likely, odd = contradicted(result), suspicious(result) or slopes.odd

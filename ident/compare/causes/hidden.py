@@ -41,7 +41,7 @@ class Screened:
 def unlike(mistake: Mistake, value: float) -> bool:
     """Return whether a value is that of a length or a zero that is far off, which other motions may feel more."""
     far = mistake.size is not None and abs(value) > _UNLIKE * mistake.size.ordinary
-    return mistake.kind in ("length", "zero") and far
+    return mistake.kind in ("length", "zero", "clocks") and far
 
 
 def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
@@ -51,13 +51,13 @@ def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
     """
     weigher = Weigher(model, rows_of(motions, thinned=True), prior)
     anywhere = Weigher(Model(model.robot, (DriveInertia(),)), _any_motion(model.robot), neutral_prior(model.robot))
-    asked = [m for m in mistakes(model.robot) if m.kind in ASKED and m.size is not None]
+    asked = [m for m in mistakes(model.robot) if m.kind in (*ASKED, "clocks") and m.size is not None]
     odd, hidden = False, {kind: list[str]() for kind in ASKED}
     for mistake, (value, least), (_, told) in zip(
         asked, _values(weigher, asked), _values(anywhere, asked), strict=True
     ):
         share = least * (_LEAST * weigher.independent / (2.0 * _SHOWS)) ** 0.5
-        gain, most = mistake.kind == "torque gain", ASKED[mistake.kind][0]
+        gain, most = mistake.kind == "torque gain", ASKED.get(mistake.kind, (np.inf,))[0]
         far = abs(value) > max(share, _GAIN) if gain else unlike(mistake, value)
         odd |= _SHOWS * (value / least) ** 2 > _LOOKED_INTO and far
         if (share > most if gain else told < most < least) and mistake.where not in hidden[mistake.kind]:

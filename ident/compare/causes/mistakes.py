@@ -21,7 +21,7 @@ from ident.tables import below
 PRIOR = {
     "gravity": 0.07, "weightless": 0.02, "tilt": 0.05, "zero": 0.09, "direction": 0.05, "geometry": 0.07,
     "length": 0.06, "lengths": 0.04, "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07,
-    "torque gain": 0.04, "gear": 0.02, "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.04,
+    "torque gain": 0.04, "gear": 0.02, "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05, "clock": 0.035, "clocks": 0.005,
     "delay": 0.01, "load": 0.02, "fading": 0.01, "warming": 0.01, "blur": 0.01, "velocity": 0.01, "touch": 0.01,
     "term": 0.05, "apart": 0.02,
 }  # fmt: skip
@@ -283,6 +283,9 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
         "`ident run` reads them so where the experiment has no [processing] of its own; else delay_s there, {} ms late"
     )
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
+    what = "torques are stamped by another clock than positions: they get {} ms late with each second"
+    mend = "log both by one clock, or correct the time of one before they are put into one table"
+    yield Mistake("clocks", "time", what, mend, undone.parting, Size(0.003, 2e-4, 1e-3))
     what = f"{BLURRED} by a filter with a time constant of {{}} ms, positions are not"
     mend = "log them unfiltered, or positions through the same filter; elastic joints do the same: move more slowly"
     size = Size(0.05, 0.004, 1e-3, 2.0 / rate_hz)  # what is quicker than two rows is a delay as well

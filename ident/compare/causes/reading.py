@@ -1,7 +1,7 @@
 """How a robot file and a log are read: what joints, torques and time are if some of it is mistaken.
 
     q = positions q_log + zeros,   tau = exp(-fading x) torques tau_log,   friction exp(warming x) times that of the
-    model,   t = clock t_log,   torques are logged `late` after positions
+    model,   t = clock t_log,   torques are logged `late` after positions, and by `parting` more with each second
 
 x from -1/2 at the beginning of a recording to 1/2 at its end,
 
@@ -130,6 +130,7 @@ class Reading:
     """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s].
 
     fading, warming (n,): by which exponent torques as they are logged, and friction, are larger at a recording's end.
+    parting: by how many seconds torques come later with each second of a recording, as by another clock.
     rubbing: by which exponents (n,) friction is larger in some recording alone, with its index.
     weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
     some recording alone: its index, and the body (10,). blurred [s]: time constant of a filter that torques alone went
@@ -147,6 +148,7 @@ class Reading:
     fading: Array
     warming: Array
     speeds: NDArray[np.bool_]
+    parting: float = 0.0
     loads: tuple[tuple[int, Array], ...] = ()
     apart: tuple[tuple[int, Array, Array], ...] = ()
     turned: tuple[tuple[int, int], ...] = ()
@@ -167,8 +169,8 @@ class Reading:
         q, qd, qdd = rows.q, rows.qd, rows.qdd
         if self.speeds.any():
             q, qd, qdd = np.where(self.speeds, [rows.integrals, q, qd], [q, qd, qdd])
-        if self.late:  # states are smooth, torques jump: the states of before
-            q, qd, qdd = (_earlier(x, rows, self.late) for x in (q, qd, qdd))
+        if self.late or self.parting:  # states are smooth, torques jump: the states of before
+            q, qd, qdd = (_earlier(x, rows, self.late, self.parting) for x in (q, qd, qdd))
         tau, P = rows.tau @ self.torques.T, self.positions.T
         if self.fading.any():
             tau = tau * np.exp(-rows.passed[:, None] * self.fading)
@@ -187,8 +189,8 @@ class Reading:
         return replace(motion, t=read.t, q=read.q, qd=read.qd, qdd=read.qdd, tau=read.tau)
 
 
-def _earlier(x: Array, rows: Rows, late: float) -> Array:
-    """Return states (M, n) as they were `late` [s] before.
+def _earlier(x: Array, rows: Rows, late: float, parting: float) -> Array:
+    """Return states (M, n) as they were `late` [s] before, and `parting` more with each second of their recording.
 
     By cubic splines: straight lines between samples would take noise away from accelerations, at any delay.
     """
@@ -197,5 +199,6 @@ def _earlier(x: Array, rows: Rows, late: float) -> Array:
     found = np.empty_like(x)
     for part in rows.parts:
         t = rows.t[part]
-        found[part] = make_interp_spline(t, x[part])(np.clip(t - late, t[0], t[-1])) if len(t) > 3 else x[part]
+        before = np.clip(t - late - parting * (t - t[0]), t[0], t[-1])
+        found[part] = make_interp_spline(t, x[part])(before) if len(t) > 3 else x[part]
     return found

@@ -158,6 +158,11 @@ def late(reading: Reading, value: float) -> Reading:
     return replace(reading, late=reading.late + value)
 
 
+def parting(reading: Reading, value: float) -> Reading:
+    """Return torques that come later by a value [s] with each second of a recording."""
+    return replace(reading, parting=reading.parting + value)
+
+
 def blurred(reading: Reading, value: float) -> Reading:
     """Return torques that went through a filter of first order with a time constant [s]; less than none is none."""
     return replace(reading, blurred=max(reading.blurred + value, 0.0))

@@ -23,6 +23,7 @@ from ident.dynamics import (
     mass_matrix,
     potential_energy,
 )
+from ident.dynamics.kernels import CHUNK
 from ident.errors import ModelError
 from ident.robot import MDHJoint, Robot, from_mdh
 
@@ -93,6 +94,19 @@ def test_joints_beside_their_frames_agree_with_pinocchio() -> None:
         robot = random_tree(rng, 1 + seed % 9, points=True, branches=False)
         theta = random_bodies(rng, robot.n)
         check(robot, pin_tree(robot, theta), np.arange(robot.n), theta, *states(rng, robot.n))
+
+
+def test_columns_of_the_mass_matrix_are_torques_of_unit_accelerations() -> None:
+    """More samples than a thread takes at once, and a last pack that is not full."""
+    rng = np.random.default_rng(0)
+    robot = random_tree(rng, 9, points=True).with_gravity((0.0, 0.0, 0.0))
+    assert len(set(robot.parents)) < robot.n
+    q, _ = states(rng, robot.n, 2 * CHUNK + 3)
+    still = np.zeros_like(q)
+    columns = [inverse_dynamics(robot, robot.inertials, q, still, still + e) for e in np.eye(robot.n)]
+    D = mass_matrix(robot, robot.inertials, q)
+    assert relative(D, np.stack(columns, axis=2)) < 2e-15
+    np.testing.assert_array_equal(D, D.mT)
 
 
 def test_mass_matrix_and_energies_agree_with_mujoco_on_trees() -> None:

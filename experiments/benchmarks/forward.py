@@ -1,14 +1,16 @@
-"""Forward dynamics in one call against a loop over Pinocchio's aba, and a thousand rollouts in one call.
+"""Accelerations, mass matrices and Jacobians in one call against loops over Pinocchio; a thousand rollouts in one call.
 
 python experiments/benchmarks/forward.py
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from arm7 import arm, bodies, pinocchio, seconds, states
 
-from ident.dynamics import forward_dynamics, inverse_dynamics
+from ident.dynamics import forward_dynamics, inverse_dynamics, jacobian, mass_matrix
 from ident.model import DriveInertia, Model, SmoothCoulomb, Viscous
 from ident.simulation import rollouts
 from ident.simulation.plant import plant
@@ -17,28 +19,45 @@ SAMPLES = 100_000
 ROLLOUTS, SECONDS, STEP = 1000, 1.0, 1e-3
 
 
-def accelerations() -> None:
-    """Print the time of a sample, ours and Pinocchio's."""
+def against_pinocchio() -> None:
+    """Print the times of a sample, ours and Pinocchio's."""
     import pinocchio as pin
 
-    robot = arm()
+    robot, theta = arm(), bodies(7)
     q, qd, qdd = states(SAMPLES, robot.n)
-    other = pinocchio(robot, bodies(robot.n))
+    other = pinocchio(robot, theta)
+    tip = other.addFrame(pin.Frame("tip", robot.n, 0, pin.SE3.Identity(), pin.OP_FRAME))
     data = other.createData()
-    tau = inverse_dynamics(robot, bodies(robot.n), q, qd, qdd)
+    tau = inverse_dynamics(robot, theta, q, qd, qdd)
 
-    def theirs() -> np.ndarray:
-        out = np.empty((SAMPLES, robot.n))
+    def loop(call: Callable[[int], np.ndarray], *shape: int) -> np.ndarray:
+        out = np.empty((SAMPLES, *shape))
         for s in range(SAMPLES):
-            out[s] = pin.aba(other, data, q[s], qd[s], tau[s])
+            out[s] = call(s)
         return out
 
-    def ours() -> np.ndarray:
-        return forward_dynamics(robot, bodies(robot.n), q, qd, tau)
+    def upper(s: int) -> np.ndarray:
+        return pin.crba(other, data, q[s])
 
-    print(f"accelerations that gave these torques, largest error {np.abs(ours() - qdd).max():.1e}")
-    a, b = np.min([(seconds(ours, 3), seconds(theirs, 1)) for _ in range(3)], axis=0) / SAMPLES * 1e6
-    print(f"forward dynamics {a:6.2f} us a sample   Pinocchio {b:5.2f}   ratio {b / a:5.1f}")
+    def axes(s: int) -> np.ndarray:
+        return pin.computeFrameJacobian(other, data, q[s], tip, pin.LOCAL_WORLD_ALIGNED)
+
+    n = robot.n
+    pairs = {
+        "forward dynamics": (
+            lambda: forward_dynamics(robot, theta, q, qd, tau),
+            lambda: loop(lambda s: pin.aba(other, data, q[s], qd[s], tau[s]), n),
+        ),
+        "mass matrix": (lambda: mass_matrix(robot, theta, q), lambda: loop(upper, n, n)),
+        "Jacobian": (lambda: jacobian(robot, q, robot.links[-1]), lambda: loop(axes, 6, n)),
+    }
+    for name, (ours, theirs) in pairs.items():
+        found, wanted = ours(), theirs()
+        if name == "mass matrix":
+            found, wanted = np.triu(found), np.triu(wanted)
+        a, b = np.min([(seconds(ours, 3), seconds(theirs, 1)) for _ in range(3)], axis=0) / SAMPLES * 1e6
+        print(f"{name:16} {a:6.2f} us a sample   Pinocchio {b:5.2f}   ratio {b / a:5.1f}", end="   ")
+        print(f"largest difference {np.abs(found - wanted).max():.1e}")
 
 
 def many() -> None:
@@ -57,5 +76,5 @@ def many() -> None:
 
 
 if __name__ == "__main__":
-    accelerations()
+    against_pinocchio()
     many()

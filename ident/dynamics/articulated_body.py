@@ -38,6 +38,7 @@ from ident.dynamics.packs import (
     times,
     turn,
     turn_back,
+    turned_symmetric,
     where_positive,
     zero_packs,
 )
@@ -58,22 +59,6 @@ def _load6(work: Any, k: int) -> Any:
 def _add_to(work: Any, k: int, values: Any) -> None:
     for j in range(len(values)):
         store(work, k + j, load(work, k + j) + values[j])
-
-
-@njit(inline="always")
-def _turned_symmetric(r: Any, s: Any) -> Any:
-    """Return R S R^T for symmetric S."""
-    x = symmetric(s, (r[0], r[1], r[2]))
-    y = symmetric(s, (r[3], r[4], r[5]))
-    z = symmetric(s, (r[6], r[7], r[8]))
-    return (
-        r[0] * x[0] + r[1] * x[1] + r[2] * x[2],
-        r[3] * x[0] + r[4] * x[1] + r[5] * x[2],
-        r[6] * x[0] + r[7] * x[1] + r[8] * x[2],
-        r[3] * y[0] + r[4] * y[1] + r[5] * y[2],
-        r[6] * y[0] + r[7] * y[1] + r[8] * y[2],
-        r[6] * z[0] + r[7] * z[1] + r[8] * z[2],
-    )
 
 
 @njit(inline="always")
@@ -179,7 +164,7 @@ def articulated_body(
             pf = add(pf, add(add(turn_back(b, ca), symmetric(c, cl)), times(push, uf)))
             # seen in the parent's axes, then at its origin: n_p = n + p x f, and the child moves at a - p x al
             r, p = load9(rotation, 9 * i), load3(position, 3 * i)
-            a, b, c = _turned_symmetric(r, a), _turned(r, b), _turned_symmetric(r, c)
+            a, b, c = turned_symmetric(r, a), _turned(r, b), turned_symmetric(r, c)
             pn, pf = turn(r, pn), turn(r, pf)
             bx = (b[0], b[3], b[6])  # columns of B
             by = (b[1], b[4], b[7])

@@ -279,6 +279,22 @@ def symmetric(s: Any, a: Any) -> Any:
 
 
 @njit(inline="always")
+def turned_symmetric(r: Any, s: Any) -> Any:
+    """Return R S R^T for symmetric S."""
+    x = symmetric(s, (r[0], r[1], r[2]))
+    y = symmetric(s, (r[3], r[4], r[5]))
+    z = symmetric(s, (r[6], r[7], r[8]))
+    return (
+        r[0] * x[0] + r[1] * x[1] + r[2] * x[2],
+        r[3] * x[0] + r[4] * x[1] + r[5] * x[2],
+        r[6] * x[0] + r[7] * x[1] + r[8] * x[2],
+        r[3] * y[0] + r[4] * y[1] + r[5] * y[2],
+        r[6] * y[0] + r[7] * y[1] + r[8] * y[2],
+        r[6] * z[0] + r[7] * z[1] + r[8] * z[2],
+    )
+
+
+@njit(inline="always")
 def row(table: Any, i: int) -> Any:
     """Return row i of an (n, 3) table of floats."""
     return (table[i, 0], table[i, 1], table[i, 2])

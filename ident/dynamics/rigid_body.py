@@ -132,9 +132,9 @@ def batch(robot: Robot, **states: ArrayLike) -> tuple[Array, ...]:
 def mass_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
     """Return D (N, n, n) of rigid bodies with inertials (n, 10), the kinetic energy being qd^T D qd / 2.
 
-    q (N, n) [rad; m for prismatic joints]. Entries in kg m^2, kg m or kg by the kinds of the two joints. Column j is
-    the torque of a unit acceleration of joint j alone (Walker, Orin, J. Dyn. Sys. Meas. Control 104 (1982), method 1).
-    Symmetric to the bit. Raises ModelError when shapes do not fit the robot or a number is not finite.
+    q (N, n) [rad; m for prismatic joints]. Entries in kg m^2, kg m or kg by the kinds of the two joints. By composite
+    rigid bodies (Walker, Orin, J. Dyn. Sys. Meas. Control 104 (1982), method 3). Symmetric to the bit. Raises
+    ModelError when shapes do not fit the robot or a number is not finite.
     """
     (q,) = batch(robot, q=q)
     theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
@@ -143,9 +143,13 @@ def mass_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
 
 def accelerated(arm: Tree, inertials: Array, q: Array) -> Array:
     """Return D (N, n, n) of checked inertials (n, 10) and q (N, n)."""
-    columns = _weightless(arm, inertials, q, np.zeros((1, q.shape[1])), np.eye(q.shape[1]))
-    lower = np.tril(np.ones(columns.shape[1:], dtype=bool))
-    return np.where(lower, columns.mT, columns)
+    from ident.dynamics.place_kernels import mass_matrix_rows
+
+    samples, n = q.shape
+    out = np.zeros((samples, n * n))
+    with kernel_threads(samples):
+        mass_matrix_rows(arm, inertials, q, out)
+    return out.reshape(samples, n, n)
 
 
 def _weightless(arm: Tree, inertials: Array, q: Array, qd: Array, qdd: Array) -> Array:
@@ -249,10 +253,11 @@ def places(arm: Tree, q: Array) -> tuple[Array, Array]:
     """
     from ident.dynamics.place_kernels import place_rows
 
-    pose, twist = np.empty((*q.shape, 3, 4)), np.empty((*q.shape, 6))
-    with kernel_threads(len(q)):
+    samples, n = q.shape
+    pose, twist = np.empty((samples, 12 * n)), np.empty((samples, 6 * n))
+    with kernel_threads(samples):
         place_rows(arm, q, pose, twist)
-    return pose, twist
+    return pose.reshape(samples, n, 3, 4), twist.reshape(samples, n, 6)
 
 
 def forward_dynamics(
@@ -360,11 +365,15 @@ def jacobian(robot: Robot, q: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.
 
 def point_jacobian(arm: Tree, q: Array, link: int, point: Array) -> tuple[Array, Array]:
     """Return where a point (3,) of a link (-1: the base) is (N, 3), and its Jacobian (N, 6, n), at checked q (N, n)."""
+    from ident.dynamics.place_kernels import jacobian_rows
+
+    samples, n = q.shape
     if link < 0:
-        return np.tile(point, (len(q), 1)), np.zeros((len(q), 6, q.shape[1]))
-    pose, twist = places(arm, q)
-    x = pose[:, link, :, :3] @ point + pose[:, link, :, 3]
-    return x, (_at(twist, x[:, None]) * _carriers(arm)[link][:, None]).transpose(0, 2, 1)
+        return np.tile(point, (samples, 1)), np.zeros((samples, 6, n))
+    place, out = np.empty((samples, 3)), np.zeros((samples, 6 * n))
+    with kernel_threads(samples):
+        jacobian_rows(arm, q, link, point, place, out)
+    return place, out.reshape(samples, 6, n)
 
 
 def jacobian_derivative(
@@ -382,15 +391,10 @@ def jacobian_derivative(
     twist, carriers = places(arm, q)[1], _carriers(arm)
     w, v = np.split(np.einsum("lj,sja,sj->sla", carriers, twist, qd), 2, axis=-1)  # twists of the links
     u, slide = np.split(twist, 2, axis=-1)
-    drift = np.concatenate([np.cross(w, u), np.cross(w, slide) + np.cross(v, u)], axis=-1)  # of the joints' twists
-    found = _at(drift, x[:, None])
-    found[..., :3] += np.cross(u, np.einsum("saj,sj->sa", J[:, :3], qd)[:, None])
-    return np.asarray((found * carriers[link][:, None]).transpose(0, 2, 1))
-
-
-def _at(twist: Array, x: Array) -> Array:
-    """Return v + u x r and u (..., 6): how points r (..., 3) move under twists (u, v) (..., 6)."""
-    return np.concatenate([twist[..., 3:] + np.cross(twist[..., :3], x), twist[..., :3]], axis=-1)
+    turns, slides = np.cross(w, u), np.cross(w, slide) + np.cross(v, u)  # how the joints' twists change
+    speed = np.einsum("saj,sj->sa", J[:, :3], qd)
+    passing = slides + np.cross(turns, x[:, None]) + np.cross(u, speed[:, None])
+    return np.asarray((np.concatenate([passing, turns], axis=-1) * carriers[link][:, None]).mT)
 
 
 def _carriers(arm: Tree) -> Array:

@@ -1,4 +1,4 @@
-"""Compiled clearances of a scene, one posture at a time, spread over the cores.
+"""Compiled clearances of a scene, spread over the cores.
 
 A contact is (c, n, x, y): the clearance, the unit normal and the closest points x of the first shape's axis and y of
 the second, in the base frame, x - y being parallel to n. Then (envelope theorem)
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from ident.dynamics.packs import cross, dot, minus, row
-from ident.dynamics.place_kernels import place_links
+from ident.dynamics.packs import LANES, cross, dot, minus, row
+from ident.dynamics.place_kernels import place_links, place_room
 from ident.jit import cached_njit
 
 CAPSULE, PLANE, BOX, ROOM = 0, 1, 2, 3  # the second shape; a room is a box to stay inside
@@ -194,11 +194,12 @@ def clearance_rows(tree: Any, geometry: Any, q: Any, out: Any) -> None:
     samples, n = q.shape
     bodies = geometry.link.size
     for chunk in prange((samples + CHUNK - 1) // CHUNK):
-        pose, twist = np.empty((n, 3, 4)), np.empty((n, 6))
+        work, poses, twists = place_room(n), np.empty((LANES, 12 * n)), np.empty((LANES, 6 * n))
         start, end = np.empty((bodies, 3)), np.empty((bodies, 3))
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK)):
-            place_links(tree, q[s], pose, twist)
-            _ends(geometry, pose, start, end)
+            if s % LANES == 0:
+                place_links(tree, q, s, 0, work, poses, twists)
+            _ends(geometry, poses[s % LANES].reshape(n, 3, 4), start, end)
             for m in range(geometry.kind.size):
                 out[s, m] = _contact(geometry, start, end, m)[0]
 
@@ -209,11 +210,13 @@ def pull_back_rows(tree: Any, geometry: Any, q: Any, weights: Any, out: Any) -> 
     samples, n = q.shape
     bodies = geometry.link.size
     for chunk in prange((samples + CHUNK - 1) // CHUNK):
-        pose, twist, wrench = np.empty((n, 3, 4)), np.empty((n, 6)), np.empty((n, 6))
-        start, end = np.empty((bodies, 3)), np.empty((bodies, 3))
+        work, poses, twists = place_room(n), np.empty((LANES, 12 * n)), np.empty((LANES, 6 * n))
+        start, end, wrench = np.empty((bodies, 3)), np.empty((bodies, 3)), np.empty((n, 6))
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK)):
-            place_links(tree, q[s], pose, twist)
-            _ends(geometry, pose, start, end)
+            if s % LANES == 0:
+                place_links(tree, q, s, 0, work, poses, twists)
+            _ends(geometry, poses[s % LANES].reshape(n, 3, 4), start, end)
+            twist = twists[s % LANES].reshape(n, 6)
             wrench[:] = 0.0  # moment about the base's origin, force
             for m in range(geometry.kind.size):
                 w = weights[s, m]

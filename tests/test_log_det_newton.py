@@ -48,6 +48,21 @@ def pseudo(links: np.ndarray) -> np.ndarray:
     return pseudo_inertia(links.reshape(-1, 10))
 
 
+def test_zeros_below_the_steps_need_no_squares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In bands of three rows, and with a bound, whose rows are full."""
+    case = small_arm(0)
+    mass = Bounds(mass={case.model.robot.links[0]: (0.0, 1.01 * case.prior.inertials[0, 0])})
+    factor = case.regression.factor(noise(case.regression, None))
+    coordinates = Coordinates.of(case.model, case.prior, factor, case.regression.base)
+    found = []
+    for rows in (3, 1000):
+        monkeypatch.setattr("ident.estimate.log_det_newton._BAND", rows)
+        newton = LogDetNewton(case.model, case.regression.base, coordinates, mass)
+        found.append(newton.path(factor, samples(case.regression), (1e-2, 1e-3)))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+    assert len(found[0]) == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [arm5(0), small_arm(0), small_arm(5)], ids=["arm5", "arm", "slender"])
 def test_at_every_weight_it_is_as_low_as_the_conic_solver(case):

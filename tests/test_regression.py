@@ -27,7 +27,7 @@ from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Vis
 from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
 from ident.regression.base import LARGEST, units
 from ident.regression.compress import _cut
-from ident.regression.regression import _gram, r_factor
+from ident.regression.regression import _gram, r_factor, weighted_rows
 from ident.robot import MDHJoint, Robot, Transmission, from_mdh, read_robot
 
 DATASETS = Path(__file__).parents[1] / "datasets"
@@ -902,3 +902,24 @@ def test_rows_that_are_kept_for_wider_models_give_the_factors_of_rows_made_anew(
                 assert one.identity == other.identity
                 for F, G in zip(one.factors, other.factors, strict=True):
                     np.testing.assert_allclose(F.T @ F, G.T @ G, rtol=1e-12, atol=1e-12 * np.abs(G).max() ** 2)
+
+
+def test_large_factors_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triangles one under the other, on trees, with a joint whose factor is full and a column that is not seen."""
+    monkeypatch.setattr("ident.regression.regression._LARGE", 1)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        found = compress(model := random_model(seed, 5), recording(rng, model, random_theta(rng, model), noise=0.3))
+        unseen = found.parameters[-1][0]
+
+        def changed(j: int, F: np.ndarray, found: Regression = found, unseen: int = unseen) -> np.ndarray:
+            turned = np.linalg.qr(np.random.default_rng(j).normal(size=F.shape))[0] @ F if j == 2 else F
+            return turned * ([*found.parameters[j], -1] != np.int64(unseen))
+
+        found = replace(found, segments=found.mapped(changed))
+        assert found.unseen() == (found.base.names[unseen],)
+        sigma = np.array([0.1, 2.0, 30.0, 0.3, 1.0])
+        stack = np.concatenate([weighted_rows(found, s.factors, sigma) for s in found.segments])
+        R = found.factor(sigma)
+        assert gram_difference(R, stack) < 1e-13
+        np.testing.assert_array_equal(R, np.triu(R))

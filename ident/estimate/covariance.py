@@ -27,7 +27,7 @@ from ident.arrays import Array
 from ident.errors import ModelError
 from ident.estimate.least_squares import regular, solve
 from ident.regression.base import BaseParameters
-from ident.regression.regression import Regression, lengths, upper_gram
+from ident.regression.regression import Regression, lengths, upper_gram, weighted_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,25 +150,28 @@ def cluster(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covaria
 
 def jackknife(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Array:
     """Return d (G, b): the change of phi (b,), about its mean, when each segment in turn is left out."""
-    sigma = np.asarray(sigma, dtype=np.float64)
     phi = np.asarray(phi, dtype=np.float64)
-    scores = np.zeros((len(regression.segments), len(phi)))
-    for j, columns in enumerate(map(list, regression.parameters)):
-        R = np.array([s.factors[j] for s in regression.segments])
-        residual = R[:, :, :-1] @ phi[columns] - R[:, :, -1]
-        scores[:, columns] += (residual[:, None] @ R[:, :, :-1])[:, 0] * sigma[j] ** -2.0
+    scores = _scores(regression, sigma, phi)
     scores -= scores.mean(axis=0)  # their sum is zero for least squares; constraints and priors shift it
     whole = upper_gram(regression, regression.joint_factors, sigma)
     seen = np.flatnonzero(regression.seen)
-    scale, at = np.sqrt(np.diag(whole)[seen]), np.ix_(seen, seen)
-    unit, all_ = np.outer(scale, scale), slice(-1) if len(seen) == len(phi) else None
+    at = np.s_[:-1, :-1] if len(seen) == len(phi) else np.ix_(seen, seen)
     changes = np.zeros_like(scores)
     for change, score, segment in zip(changes, scores, regression.segments, strict=True):
         rest = upper_gram(regression, segment.factors, sigma)
         np.subtract(whole, rest, out=rest)
-        rest = (rest[at] if all_ is None else rest[all_, all_]) / unit
-        change[seen] = _solved(rest, score[seen] / scale) / scale
+        change[seen] = _solved(rest[at], np.sqrt(np.diag(whole)[seen]), score[seen])
     return changes
+
+
+def _scores(regression: Regression, sigma: ArrayLike, phi: Array) -> Array:
+    """Return Y' S^-1 (Y phi - tau) of each segment (G, b)."""
+    scores = np.zeros((len(regression.segments), len(phi)))
+    for j, (columns, s) in enumerate(zip(map(list, regression.parameters), np.asarray(sigma), strict=True)):
+        R = np.array([segment.factors[j] for segment in regression.segments])
+        residual = R[:, :, :-1] @ phi[columns] - R[:, :, -1]
+        scores[:, columns] += (residual[:, None] @ R[:, :, :-1])[:, 0] * s**-2.0
+    return scores
 
 
 def default_covariance(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covariance:
@@ -205,17 +208,18 @@ def _spectrum(factor: Array) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     return scale, s[good], vt[good], np.linalg.norm(vt[~good], axis=0) < 1e-6
 
 
-def _solved(gram: Array, score: Array) -> Array:
+def _solved(gram: Array, unit: Array, score: Array) -> Array:
     """Return H_s^-1 g_s (b,), by the pseudo-inverse where something is not determined without the segment.
 
-    gram (b, b): the upper half of H_s.
+    gram (b, b): the upper half of H_s; unit (b,): the lengths of columns, to compare with.
     """
     from scipy.linalg.lapack import dposv
 
-    R, found, failed = dposv(gram, score)
-    if not failed and np.diag(R).min() > 1e-6:
+    R, found, failed = dposv(gram.T, score, lower=1)
+    if not failed and (R.diagonal() > 1e-6 * unit).all():
         return np.asarray(found)
-    return np.asarray(np.linalg.pinv(gram + np.triu(gram, 1).T, hermitian=True) @ score)
+    gram = (gram + np.triu(gram, 1).T) / np.outer(unit, unit)
+    return np.asarray(np.linalg.pinv(gram, hermitian=True) @ (score / unit) / unit)
 
 
 def _masked(matrix: Array, known: NDArray[np.bool_]) -> Array:
@@ -280,22 +284,22 @@ def effective_samples(regression: Regression, sigma: ArrayLike) -> float:
     and g_s the segments' scores at least squares, sum_s g_s' H^-1 g_s has the mean effect * sum_s tr(h_s - h_s^2),
     h_s = H^-1 H_s, where segments are independent. All samples, with fewer than two segments.
     """
+    from scipy.linalg.lapack import dsygst
+
     phi, count = solve(regression, sigma) * regression.seen, float(regression.rows.sum())
-    each = [(list(columns), s) for columns, s in zip(regression.parameters, np.asarray(sigma), strict=True)]
-    white, squares = _whitening(regression.factor(sigma))
+    factor = regression.factor(sigma)
+    white, squares = _whitening(factor)
     white = white * regression.seen[:, None]
-    spread, freedom = 0.0, 0.0
-    for segment in regression.segments:  # a joint's rows have its own columns alone
-        rows = [(r[:, :-1], r[:, -1], own, s) for r, (own, s) in zip(segment.factors, each, strict=True)]
-        score = np.sum([((R @ phi[own] - z) / s**2) @ R @ white[own] for R, z, own, s in rows], axis=0)
+    spread, freedom = float(np.sum((_scores(regression, sigma, phi) @ white) ** 2)), 0.0
+    for segment in regression.segments:
         if squares:
             gram = upper_gram(regression, segment.factors, sigma)[:-1, :-1]
-            h = white.T @ (gram + np.triu(gram, 1).T) @ white
+            h = dsygst(gram.T, factor[:-1, :-1].T, lower=1)[0]  # R'^-1 H_s R^-1, its lower half
+            freedom += float(np.trace(h) - 2.0 * np.sum(h * h) + np.sum(h.diagonal() ** 2))
         else:
-            x = np.concatenate([R @ white[own] / s for R, _, own, s in rows])
+            x = weighted_rows(regression, segment.factors, sigma)[:, :-1] @ white
             h = x.T @ x
-        spread += float(np.sum(score**2))
-        freedom += float(np.trace(h) - np.sum(h * h))
+            freedom += float(np.trace(h) - np.sum(h * h))
     return count * freedom / spread if spread > 0.0 and freedom > 1e-6 else count
 
 

@@ -19,7 +19,7 @@ from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import Columns, compress, packed_columns, pieces
-from ident.regression.regression import Regression, left_out, r_factor, squared_residuals, weighted_gram
+from ident.regression.regression import Regression, left_out, squared_residuals, stacked, weighted_gram
 from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5
@@ -200,7 +200,7 @@ def squared_left_out(factors: Sequence[Array], judged: Sequence[Array] | None = 
     """
     errors = []
     for k, factor in enumerate(judged or factors):
-        phi = solved(r_factor(np.concatenate([*factors[:k], *factors[k + 1 :]])), _PREDICTING)
+        phi = solved(stacked([*factors[:k], *factors[k + 1 :]]), _PREDICTING)
         errors.append(np.sum((factor @ np.append(phi, -1.0)) ** 2))
     return np.array(errors)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -46,6 +47,8 @@ CENTRAL = 60
 _AFFINE = 1.5
 #: Processor time [s] of steps that led nowhere after which all further ones are left to other solvers.
 PATIENCE = 8.0
+#: Rows of the Hessian's root that are squared at a time, each band without the columns that are zero in it.
+_BAND = 96
 #: Where the diagonal of a link stands among its coordinates.
 _ON_DIAGONAL = np.flatnonzero(IDENTITY)
 #: Share of the way to the edge that a step may go.
@@ -78,7 +81,7 @@ class _Target:
     z: Array
     constant: float
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         """What rounding of A x, which nearly is z, changes of it: 100 times the square of its last digit."""
         return 100.0 * (np.finfo(float).eps * float(np.linalg.norm(self.z))) ** 2
@@ -331,6 +334,7 @@ class LogDetNewton:
         g = m + int(wide.sum())
         rows = np.concatenate([np.sqrt(2.0) * target.A, self._G[wide], linear[None], self._E])
         ends, turned, G = _zeros(rows[:m, :links]), rows.copy(), self._G.copy()
+        bands = [*_bands(ends[:, 0], m), *([(m, 0)] if g > m else ())]
 
         def at(L: Array, R: Array, r: Array, curvature: Array) -> _Local | None:
             B, inverse, v = scaled(L, R, rows, ends, turned)
@@ -342,7 +346,7 @@ class LogDetNewton:
             if not np.abs(turned[:g]).max() < 1e100:
                 return None
             added = np.concatenate([np.ones(links), self._squares @ curvature])
-            step = _factored(turned[:g], added, turned[g + 1 :])
+            step = _factored(turned[:g], bands, added, turned[g + 1 :])
             if g > m:
                 turned[m:g, links:] = rows[m:g, links:]
             return _Local(B, inverse, v, G, turned[g], np.sqrt(2.0) * (r @ turned[:m]), step)
@@ -359,6 +363,15 @@ def _zeros(rows: Array) -> NDArray[np.int64]:
     some = np.asarray(rows.reshape(m, -1, 10).any(axis=2))
     last = m - np.argmax(some[::-1], axis=0) if m else np.zeros(some.shape[1], dtype=np.int64)
     return np.column_stack([np.where(some.any(axis=0), last, 0), np.full(some.shape[1], m)])
+
+
+def _bands(ends: NDArray[np.int64], m: int) -> list[tuple[int, int]]:
+    """Return from which row on each band of rows begins, and before which column all of them are zero.
+
+    ends (n,): the row from which on the ten columns of each link are zero.
+    """
+    starts = range(_BAND, m, _BAND)
+    return [(0, 0), *((k, 10 * int(np.argmin(np.append(ends <= k, False)))) for k in starts)]
 
 
 def _fall(relative: Array) -> float:
@@ -383,12 +396,17 @@ def _joined(L: Array, terms: Array) -> Array:
     return np.append((L @ L.mT).reshape(-1, 16) @ SYMMETRIC, terms)
 
 
-def _factored(root: Array, added: Array, E: Array) -> Callable[[Array], Array]:
-    """Return what solves for d = argmin gradient @ d + |root @ d|^2 / 2 + added @ d^2 / 2 with E @ d = 0."""
+def _factored(root: Array, bands: list[tuple[int, int]], added: Array, E: Array) -> Callable[[Array], Array]:
+    """Return what solves for d = argmin gradient @ d + |root @ d|^2 / 2 + added @ d^2 / 2 with E @ d = 0.
+
+    bands: as `_bands` of the rows of root.
+    """
     from scipy.linalg.blas import dsyrk
     from scipy.linalg.lapack import dpotrf, dpotrs
 
-    hessian = dsyrk(1.0, root.T)
+    hessian = dsyrk(1.0, root[: bands[1][0] if bands[1:] else len(root)].T)
+    for (k, c), (end, _) in pairwise([*bands[1:], (len(root), 0)]):
+        hessian[c:, c:] += dsyrk(1.0, root[k:end, c:].T)
     diagonal = hessian.T.reshape(-1)[:: len(hessian) + 1]
     diagonal += added
     unit = np.sqrt(diagonal)

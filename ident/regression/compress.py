@@ -20,7 +20,7 @@ from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.term import NO_SIGNALS
 from ident.regression.base import BaseParameters, base_parameters
-from ident.regression.regression import Regression, Segment, merged, once, r_factor
+from ident.regression.regression import Regression, Segment, merged, once, stacked
 
 #: Parts of a recording that are joined at once, then so many of what came of them, and so on: whoever made them.
 ARITY = 8
@@ -268,12 +268,7 @@ def _factors(
         update_factors(piece if roots is None else weighted, keep[first:last], starts, lanes[number])
         if last == stop:
             found = lanes.pop(number)
-            yield number, tuple(_joined([f[j, :k, :k] for f in found]) for j, k in enumerate(widths))
-
-
-def _joined(factors: list[Array]) -> Array:
-    """Return the R factor of rows that some triangular factors stand for."""
-    return factors[0].copy() if len(factors) == 1 else r_factor(np.concatenate(factors))
+            yield number, tuple(stacked([f[j, :k, :k].copy() for f in found]) for j, k in enumerate(widths))
 
 
 def pieces(columns: Columns, motion: Motion) -> Iterator[Array]:

@@ -69,8 +69,26 @@ def update_factors(piece: Any, keep: Any, start: Any, factors: Any) -> None:
 
 @cached_njit(error_model="numpy")
 def add_at(whole: Any, part: Any, places: Any, weight: float) -> None:
-    """Add weight times the upper half of a symmetric part (k, k) to these places of the upper half of `whole`."""
-    for a in range(len(places)):
-        for b in range(a, len(places)):
-            i, j = min(places[a], places[b]), max(places[a], places[b])
-            whole[i, j] += weight * part[a, b]
+    """Add weight times the upper half of a symmetric part (k, k) to these rising places of that of `whole`."""
+    k = len(places)
+    end = np.empty(k, np.intp)  # where the run of neighbours ends that a place is in
+    for a in range(k - 1, -1, -1):
+        end[a] = end[a + 1] if a + 1 < k and places[a + 1] == places[a] + 1 else a + 1
+    for a in range(k):
+        row, b = whole[places[a]], a
+        while b < end[k - 1]:
+            to = row[places[b] : places[b] + end[b] - b]
+            of = part[a, b : end[b]]
+            for c in range(len(to)):
+                to[c] += weight * of[c]
+            b = end[b]
+
+
+@cached_njit(error_model="numpy")
+def is_upper(R: Any) -> bool:
+    """Return whether there are zeros only below the diagonal of R (m, k)."""
+    for i in range(1, R.shape[0]):
+        for j in range(min(i, R.shape[1])):
+            if R[i, j] != 0.0:
+                return False
+    return True

@@ -14,18 +14,15 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad.read import read_cad
-from ident.cad.sheets.read import read_sheets
-from ident.cad.sheets.sheet import Products
 from ident.cad.table import Cad
 from ident.errors import CadError, RobotError
-from ident.robot.mjcf import Mjcf
 from ident.robot.robot import DESCRIPTIONS
-from ident.robot.urdf import parse_document
-from ident.robot.xml import Element, parse_xml, read_bytes
 from ident.spatial.inertia import Pose
 
 if TYPE_CHECKING:
+    from ident.cad.sheets.sheet import Products
     from ident.robot.robot import Robot
+    from ident.robot.xml import Element
 
 
 def is_sheet(source: Path) -> bool:
@@ -41,6 +38,8 @@ def read_source(
     Given `robot`, it must have these links. Raises CadError.
     """
     if source.is_dir() or is_sheet(source):
+        from ident.cad.sheets.read import read_sheets
+
         return read_sheets(source, robot, frames, products)
     if products is not None or frames is not None:
         option = "--products" if products is not None else "--frames"
@@ -57,6 +56,9 @@ def read_inertials(path: str | Path) -> Cad:
     Bodies of an MJCF file without one get their inertia from geoms in MuJoCo and are left out. Raises CadError naming
     line and element, also for what would change an MJCF's numbers unseen, see `Mjcf`.
     """
+    from ident.robot.urdf import parse_document
+    from ident.robot.xml import parse_xml, read_bytes
+
     path = Path(path)
     try:
         data = read_bytes(path)
@@ -76,6 +78,8 @@ def read_inertials(path: str | Path) -> Cad:
 
 def _bodies(root: Element, file: str) -> Iterator[tuple[str, Array]]:
     """Yield name and inertial (10,) of each body of an MJCF file that has one, in its own frame."""
+    from ident.robot.mjcf import Mjcf
+
     found = Mjcf(file, root)
     for name, body in found.bodies.items():
         if body.inertial is not None:

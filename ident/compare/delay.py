@@ -25,6 +25,8 @@ TRIED = 0.005
 _WIDTHS = (0.03, 0.15, 0.5)
 #: Delays are looked for within so many seconds or samples, whichever is more; passes.
 REACH_S, REACH, _PASSES = 0.02, 5.0, 3
+#: Times are one that differ by this share of a step at most.
+_SAME = 1e-9
 #: No joint's residual counts as smaller than this share of the largest.
 _SMALLEST = 0.05
 
@@ -103,19 +105,23 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
 
     phi: by which torques change with a delay; none given: those columns are zero.
     """
-    from scipy.interpolate import make_interp_spline
-
     n, b = columns.model.robot.n, len(columns.base.kept)
     t, tau = motion.t[:_SAMPLES], motion.tau[:_SAMPLES]
     step, signals = float(np.median(np.diff(t))), motion.signals(slice(_SAMPLES))
     now = np.stack([motion.q[: len(t)], motion.qd[: len(t)], motion.qdd[: len(t)]])
-    # straight lines between samples would take noise away from accelerations, at any delay
-    courses = [make_interp_spline(t, now[:, :, j].T) for j in range(n)]
+    given = now
 
     def state(j: int, late: float) -> Array:
         """Return q, qd, qdd (3, M, n) with joint j so much [s] later."""
-        found = now.copy()
-        found[:, :, j] = courses[j](np.clip(t + late, t[0], t[-1])).T
+        found, at = now.copy(), np.clip(t + late, t[0], t[-1])
+        k = np.searchsorted(t, at - _SAME * step)
+        if np.abs(t[k] - at).max() <= _SAME * step:
+            found[:, :, j] = given[:, k, j]
+            return found
+        from scipy.interpolate import make_interp_spline  # half of SciPy, for times between samples alone
+
+        # straight lines between samples would take noise away from accelerations, at any delay
+        found[:, :, j] = make_interp_spline(t, given[:, :, j].T)(at).T
         return found
 
     for own in np.flatnonzero(late).tolist():
@@ -124,20 +130,22 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
     q, qd, qdd = now
     fastest = np.abs(qd).max(axis=0)
     smooth = [np.tanh(qd / np.where(fastest > 0, w * fastest, 1.0)) for w in _WIDTHS]
-    change = np.zeros((n, len(t), n))
+    change = []
     for j in range(n if len(phi) else 0):
         at = (state(j, float(late[j]) + ahead) for ahead in (step, -step))
         after, before = (torque(columns.model, theta, *states, signals=signals) for states in at)
-        change[j] = (after - before) / (2.0 * step)
+        change.append((after - before) / (2.0 * step))
     rows = state_rows(columns, q, qd, qdd, signals=signals)
-    packed, *beside = (_thin(motion, x) for x in (rows, *smooth, *change, tau))
+    together = _thin(motion, np.concatenate([rows, tau, *smooth, *change], axis=1))
+    packed, beside = together[:, : rows.shape[1]], together[:, rows.shape[1] :].reshape(len(together), -1, n)
     found = []
     for i, (start, stop) in enumerate(columns.span):
         A = np.zeros((len(packed), b + len(_WIDTHS) * n + n + 1))
         A[:, list(columns.parameters[i])] = packed[:, start : stop - 1]
-        for k in range(len(_WIDTHS)):
-            A[:, b + k * n + i] = beside[k][:, i]
-        A[:, -n - 1 :] = np.column_stack([x[:, i] for x in beside[len(_WIDTHS) :]])
+        A[:, b + i : -n - 1 : n] = beside[:, 1 : 1 + len(_WIDTHS), i]
+        if change:
+            A[:, -n - 1 : -1] = beside[:, 1 + len(_WIDTHS) :, i]
+        A[:, -1] = beside[:, 0, i]
         found.append(A)
     return found
 

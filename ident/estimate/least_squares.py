@@ -19,7 +19,7 @@ from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import Columns, compress, packed_columns, pieces
-from ident.regression.regression import Regression, left_out, squared_residuals, stacked, weighted_gram
+from ident.regression.regression import Regression, all_but_each, left_out, squared_residuals, stacked, weighted_gram
 from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5
@@ -198,11 +198,10 @@ def squared_left_out(factors: Sequence[Array], judged: Sequence[Array] | None = 
 
     judged: the same stretches, where they are judged otherwise than fitted.
     """
-    errors = []
-    for k, factor in enumerate(judged or factors):
-        phi = solved(stacked([*factors[:k], *factors[k + 1 :]]), _PREDICTING)
-        errors.append(np.sum((factor @ np.append(phi, -1.0)) ** 2))
-    return np.array(errors)
+    others = all_but_each(factors, lambda a, b: stacked([a, b]))
+    each = (solved(stacked(rest), _PREDICTING) for rest in others)
+    pairs = zip(judged or factors, each, strict=True)
+    return np.array([np.sum((factor @ np.append(phi, -1.0)) ** 2) for factor, phi in pairs])
 
 
 def stretch_factors(regression: Regression, sigma: ArrayLike, stretches: int) -> list[Array]:

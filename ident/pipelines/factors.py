@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ident.compare.conditioning import one_for_another
 from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
@@ -25,7 +24,6 @@ from ident.logs.automatic import as_lines, in_words
 from ident.logs.check import NOTES, OVER
 from ident.model import Model
 from ident.pipelines.estimated import processing_told
-from ident.pipelines.friction import restored
 from ident.pipelines.identified_load import open_load
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
@@ -107,6 +105,8 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
         warned.append(Warned("fit on one motion", "one motion", message))
     tell("fitting", 0, 1)
     drawn = (experiment.weight, experiment.metric) != (None, None) or experiment.bounds != Bounds()
+    from ident.compare.conditioning import one_for_another
+
     alone = not experiment.feasible and not drawn
     estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
@@ -171,6 +171,8 @@ def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
 
 def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:
     """Return the experiment with joint terms and filters of the factors, as far as its file leaves them open."""
+    from ident.pipelines.friction import restored
+
     model = loaded.model
     if not loaded.experiment.own_model and model.fingerprint() != factors.regression.model:
         model = restored(model, factors.shapes, factors.regression.base.standard)

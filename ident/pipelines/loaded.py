@@ -19,9 +19,8 @@ from ident.logs import Manifest, Processing, read_manifest
 from ident.model import Balancer, Model
 from ident.model.terms import kind_of, kinds
 from ident.regression import BaseParameters, base_parameters
-from ident.robot import Robot, read_robot, read_urdf
+from ident.robot import Robot, read_robot
 from ident.robot.robot import DESCRIPTIONS
-from ident.robot.xml import parse_xml, read_bytes
 from ident.spatial.inertia import INERTIAL, to_com
 from ident.tables import Table, read_toml
 
@@ -140,6 +139,9 @@ def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
     path = experiment.cad
     if not isinstance(path, Path) or path.suffix.lower() not in DESCRIPTIONS:
         return None
+    from ident.robot.urdf import read_urdf
+    from ident.robot.xml import parse_xml, read_bytes
+
     if parse_xml(read_bytes(path), file=path.name).tag != "robot":
         return None
     other = read_urdf(path, keep=robot.joint_names)
@@ -167,6 +169,8 @@ def described_in(robot_file: Path, form: str = "") -> Path | None:
         found = data_path(named, robot_file.parent) if isinstance(named, str) else None
     if found is None or not form:
         return found
+    from ident.robot.xml import parse_xml, read_bytes
+
     tag = parse_xml(read_bytes(found), file=found.name).tag
     return found if tag == {"urdf": "robot", "mjcf": "mujoco"}.get(form) else None
 

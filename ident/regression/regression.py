@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import accumulate, chain
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,7 @@ ALIKE = 0.03
 SMOOTH = (*INERTIAL, DriveInertia.kind.name, Viscous.kind.name)
 #: Columns of a triangular factor from which it pays to make use of its zeros; columns that LAPACK turns at a time.
 _LARGE, _BLOCK = 128, 16
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +69,20 @@ def merged(first: Segment, *others: Segment) -> Segment:
 def left_out(regression: Regression, parts: Sequence[Sequence[str]]) -> Iterator[tuple[Regression, Regression]]:
     """Yield the regression without each part (identities of segments) in turn, and the part alone.
 
-    Each has a segment or two that hold all rows: what is before the part and what is behind it, so that the cost is
-    linear in the number of parts.
+    Each has a segment or two that hold all rows.
     """
     known = {s.identity: s for s in regression.segments}
     each = [merged(*(known[identity] for identity in part)) for part in parts]
-    before = list(accumulate(each[:-1], merged))
-    after = list(accumulate(each[:0:-1], merged))[::-1]
-    for k, part in enumerate(each):
-        rest = (*before[max(k - 1, 0) : k], *after[k : k + 1])
+    for part, rest in zip(each, all_but_each(each, merged), strict=True):
         yield replace(regression, segments=rest), replace(regression, segments=(part,))
+
+
+def all_but_each(each: Sequence[_T], merge: Callable[[_T, _T], _T]) -> Iterator[tuple[_T, ...]]:
+    """Yield, for each in turn, what is before it and what is behind it, merged: the cost is linear in their number."""
+    before = list(accumulate(each[:-1], merge))
+    after = list(accumulate(each[:0:-1], merge))[::-1]
+    for k in range(len(each)):
+        yield (*before[max(k - 1, 0) : k], *after[k : k + 1])
 
 
 def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
@@ -117,6 +123,8 @@ def stacked(factors: Sequence[Array]) -> Array:
 
     from ident.regression.kernels import is_upper
 
+    if factors[0].shape[1] < _LARGE:
+        return factors[0] if len(factors) == 1 else r_factor(np.concatenate(factors))
     first, *rest = (F if len(F) == F.shape[1] and is_upper(F) else r_factor(F) for F in factors)
     for F in rest:
         first = dtpqrt(len(F), min(_BLOCK, len(F)), first, F)[0]

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from identified import NOISE, case, moved
 
+from ident.compare import delay
 from ident.compare.delay import Delays, delays
 from ident.model import torque
+from ident.regression.base import base_parameters
+from ident.regression.compress import packed_columns
 
 STEP = 0.005  # seconds per sample
 SAMPLES = 3001
@@ -42,6 +45,18 @@ def test_late_positions_are_found_within_a_fifth_of_a_sample(samples):
     np.testing.assert_allclose(found.seconds / STEP, samples, atol=0.2)
     assert (found.seconds[late == 0] == 0).all()
     assert found.gain < 0.8 if late.any() else found.gain == 1.0
+
+
+@pytest.mark.parametrize("late", [(0, 0, 0), (0, 1.3, 0)])
+def test_times_that_are_samples_need_no_spline(late, monkeypatch):
+    """One joint is late by no whole number of samples: it has its spline, the others are moved by a sample."""
+    c, motion = case(), arm_motion((0, 0, 0))
+    columns = packed_columns(c.model, base := base_parameters(c.model))
+    given = (columns, motion, np.array(late) * STEP, base.K @ c.theta)
+    shifted = delay._rows(*given)
+    monkeypatch.setattr(delay, "_SAME", 0.0)
+    for rows, by_splines in zip(shifted, delay._rows(*given), strict=True):
+        np.testing.assert_allclose(rows, by_splines, atol=1e-10 * np.abs(by_splines).max())
 
 
 def test_thinned_logs_show_the_same_delay():

@@ -19,7 +19,7 @@ from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import Columns, compress, packed_columns, pieces
-from ident.regression.regression import Regression, all_but_each, left_out, squared_residuals, stacked, weighted_gram
+from ident.regression.regression import Regression, all_but_each, left_out, squared_residuals, stacked, upper_gram
 from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5
@@ -131,8 +131,7 @@ def residual_sigma(regression: Regression, phi: ArrayLike) -> Array:
     """
     phi = np.asarray(phi, dtype=np.float64)
     ssr = squared_residuals(regression, regression.joint_factors, phi)
-    seen = [np.count_nonzero(np.abs(np.diag(r)[:-1]) > 1e-9 * np.abs(r).max()) for r in regression.joint_factors]
-    sigma = np.sqrt(ssr / np.maximum(regression.rows - np.array(seen), 1))
+    sigma = np.sqrt(ssr / np.maximum(regression.rows - regression.ranks, 1))
     # An exact fit leaves rounding only; weights then need a floor to stay finite.
     floor = 1e-9 * np.sqrt(regression.squared_torques / np.maximum(regression.rows, 1)) + 1e-15
     return np.asarray(np.maximum(np.maximum(sigma, floor), regression.least_noise))
@@ -225,12 +224,11 @@ def _roughly(regression: Regression, sigma: Array) -> Array:
     """Return least-squares phi (b,) from the normal equations where they have enough digits for residuals."""
     from scipy.linalg.lapack import dposv
 
-    gram = weighted_gram(regression, regression.joint_factors, sigma)
-    unit = np.sqrt(np.diag(gram)[:-1])
-    if unit.all():
-        R, phi, failed = dposv(gram[:-1, :-1] / np.outer(unit, unit), gram[:-1, -1] / unit)
-        if not failed and np.diag(R).min() > _DIGITS:
-            return np.asarray(phi / unit)
+    gram = upper_gram(regression, regression.joint_factors, sigma)
+    if regression.seen.all():
+        R, phi, failed = dposv(gram[:-1, :-1].T, gram[:-1, -1], lower=1)
+        if not failed and (R.diagonal() > _DIGITS * np.sqrt(gram.diagonal()[:-1])).all():
+            return np.asarray(phi)
     return solve(regression, sigma)
 
 

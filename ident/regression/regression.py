@@ -282,6 +282,12 @@ class Regression:
         return np.array([np.sum(r[:, -1] ** 2) for r in self.joint_factors])
 
     @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """How many columns of each joint's factor (n,) are none of rounding."""
+        found = [np.abs(np.diag(r)[:-1]) > 1e-9 * np.abs(r).max() for r in self.joint_factors]
+        return np.array([np.count_nonzero(some) for some in found])
+
+    @cached_property
     def seen(self) -> NDArray[np.bool_]:
         """Which base parameters' columns (b,) are more than ROUNDING in these logs."""
         squares = np.zeros(len(self.base.names))

@@ -103,7 +103,7 @@ def _thin(motion: Motion, x: Array) -> Array:
 def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Array]:
     """Return each joint's rows (M, width): base parameters, friction, delays beyond `late` (n,) [s], torque.
 
-    phi: by which torques change with a delay; none given: those columns are zero.
+    phi: by which torques change with a delay; none given: those columns and friction's are zero.
     """
     n, b = columns.model.robot.n, len(columns.base.kept)
     t, tau = motion.t[:_SAMPLES], motion.tau[:_SAMPLES]
@@ -129,23 +129,22 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
     theta = columns.base.theta(phi if len(phi) else 0.0)
     q, qd, qdd = now
     fastest = np.abs(qd).max(axis=0)
-    smooth = [np.tanh(qd / np.where(fastest > 0, w * fastest, 1.0)) for w in _WIDTHS]
+    smooth = [np.tanh(qd / np.where(fastest > 0, w * fastest, 1.0)) for w in _WIDTHS if len(phi)]
     change = []
     for j in range(n if len(phi) else 0):
         at = (state(j, float(late[j]) + ahead) for ahead in (step, -step))
         after, before = (torque(columns.model, theta, *states, signals=signals) for states in at)
         change.append((after - before) / (2.0 * step))
-    rows = state_rows(columns, q, qd, qdd, signals=signals)
-    together = _thin(motion, np.concatenate([rows, tau, *smooth, *change], axis=1))
-    packed, beside = together[:, : rows.shape[1]], together[:, rows.shape[1] :].reshape(len(together), -1, n)
+    packed = _thin(motion, state_rows(columns, q, qd, qdd, signals=signals))
+    beside = _thin(motion, np.stack([tau, *smooth, *change], axis=1))
     found = []
     for i, (start, stop) in enumerate(columns.span):
         A = np.zeros((len(packed), b + len(_WIDTHS) * n + n + 1))
         A[:, list(columns.parameters[i])] = packed[:, start : stop - 1]
-        A[:, b + i : -n - 1 : n] = beside[:, 1 : 1 + len(_WIDTHS), i]
-        if change:
-            A[:, -n - 1 : -1] = beside[:, 1 + len(_WIDTHS) :, i]
         A[:, -1] = beside[:, 0, i]
+        if change:
+            A[:, b + i : -n - 1 : n] = beside[:, 1 : 1 + len(_WIDTHS), i]
+            A[:, -n - 1 : -1] = beside[:, 1 + len(_WIDTHS) :, i]
         found.append(A)
     return found
 

@@ -119,9 +119,10 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     torque below FITTED times the band of the fastest motion; below JUDGED times it, slow rows included, where they are
     compared with a prediction. `position_hz`: the highest `cut_hz` of the joints, at least LOWEST times that band.
     `edge_s`: one period of the lowest cut-off, after a start unlike the rest. `min_speed`: what noise and the filter
-    leave of a joint that stands, a tenth of its speed at most. `run_in`: some of the largest
-    presliding travels. Joints that rest throughout say nothing, and neither do logs that are short or whose clock
-    leaps. Where readings leap away and back, `spikes` are interpolated. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
+    leave of a joint that stands, a tenth of its speed at most. `run_in`: some of the largest presliding travels. Where
+    readings leap away and back, `spikes` are interpolated. Joints that rest throughout say nothing, and neither do
+    logs that are short or whose clock leaps. The thresholds were set on simulated logs
+    (`experiments/benchmarks/automatic.py`).
     """
     clocks = _clocks(logs)
     timed = [on_clock(log, clock) for log, clock in clocks]

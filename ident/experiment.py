@@ -30,7 +30,9 @@ from ident.shown import shows
 from ident.tables import Reader, Table, boolean, read_toml, string, typed
 
 #: The keys of [processing] that may be "auto" one by one, besides the clock, which is by default.
-AUTOMATIC = ("spikes", "position_delay_s", "resample_hz", "position_hz", "decimation", "edge_s", "min_speed")
+AUTOMATIC = (
+    "spikes", "position_delay_s", "resample_hz", "position_hz", "decimation", "edge_s", "min_speed", "run_in",
+)  # fmt: skip
 #: The words of [fit].
 WORDS = ("loss", "feasible", "weight", "metric", "residual_bound", "covariance", "bounds")
 

@@ -507,7 +507,7 @@ def test_what_a_model_lacks_is_a_cause_with_the_line_to_paste(words: str) -> Non
     first = examination.causes[0]
     assert (first.mistake.kind, first.mistake.file, first.where) == ("term", "model", where)
     files = SimpleNamespace(robot=Path("r.urdf"), data=Path("d.toml"), file=Path("e.toml"), cad=None)
-    loaded = SimpleNamespace(experiment=files, robot=arm())
+    loaded = SimpleNamespace(experiment=files, robot=arm(), manifest=SimpleNamespace(recordings=()))
     assert causes_of(examination, loaded)[0].file == "e.toml"
     assert "e.toml" not in {cause.file for cause in causes_of(examination, loaded, terms=False)}
     assert first.what == f"the model lacks {words}"

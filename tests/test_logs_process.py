@@ -14,7 +14,7 @@ from seeds import cases
 
 from ident.errors import LogError
 from ident.estimate import estimated
-from ident.logs import Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
+from ident.logs import Log, Processing, decimate, iter_logs, iter_motions, process, read_log, read_manifest
 from ident.logs.filter import central, fourier_fit, low_pass, memory, resample, savitzky_golay, thinned
 from ident.logs.motion import period, segment_length, split, stretches
 from ident.logs.process import memory as process_memory
@@ -234,6 +234,17 @@ def test_masks_work_on_the_thinned_velocity():
     assert keep.tolist() == [[False, False], [True, True], [True, True]]
 
 
+def test_a_joint_that_begins_at_rest_counts_from_where_it_has_moved_by_some_presliding_travels():
+    t = np.arange(400) / 100
+    late, never = 0.4 * np.maximum(t - 1.0, 0.0), np.zeros_like(t)
+    log = Log("run", t, np.column_stack([np.sin(t), late, never]), np.ones((400, 3)))
+    whole, cut = (process(log, Processing(run_in=travel, edge_s=0.2)).keep for travel in (0.0, 0.05))
+    assert whole.all()
+    assert cut[:, [0, 2]].all()  # one that moves already, one that never does
+    assert t[20:][np.argmax(cut[:, 1])] == pytest.approx(1.0 + 0.05 / 0.4, abs=0.011)
+    assert (np.diff(cut[:, 1].astype(int)) >= 0).all()
+
+
 @given(st.integers(0, 500), st.integers(1, 5000), st.floats(0.1, 6000))
 def test_segments_share_out_all_rows(first, rows, length):
     blocks, which = split(first, first + rows, length)
@@ -397,7 +408,7 @@ def test_parts_are_the_whole_log(long, recording, rows, overlap):
     Processing(),
     Processing(position_hz=30, torque_hz=50, edge_samples=50),
     Processing(position_hz=30, decimation=(10,)),
-    Processing(position_hz=30, decimation=(5, 4), edge_s=0.3, min_speed=0.4, delay_s=0.00225),
+    Processing(position_hz=30, decimation=(5, 4), edge_s=0.3, min_speed=0.4, run_in=0.05, delay_s=0.00225),
     Processing(resample_hz=200, position_hz=20, decimation=(5,)),
     Processing(resample_hz=1000, velocity="measured", velocity_hz=30, acceleration_hz=30, start_s=3, stop_s=8),
     Processing(derivative="savgol", resample_hz=500, delay_s=-0.01),

@@ -32,6 +32,8 @@ SLOW_NOISE = 10.0
 SLOW_SHARE = 0.01
 #: but never above this share of it, lest nothing be left.
 SLOW_MOST = 0.1
+#: Five of the largest travel in which friction turns around, 0.01 rad [rad; m].
+RUN_IN = 0.05
 #: Noise that looks like motion (steps of a coarse encoder) lies above this many times the band of the position.
 REACH = 250.0
 ENDS = 0.03  # of the rows, at either end, are not looked at
@@ -117,9 +119,10 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     torque below FITTED times the band of the fastest motion; below JUDGED times it, slow rows included, where they are
     compared with a prediction. `position_hz`: the highest `cut_hz` of the joints, at least LOWEST times that band.
     `edge_s`: one period of the lowest cut-off, after a start unlike the rest. `min_speed`: what noise and the filter
-    leave of a joint that stands, a tenth of its speed at most. Joints that rest throughout say nothing, and neither do
-    logs that are short or whose clock leaps. Where readings leap away and back,
-    `spikes` are interpolated. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
+    leave of a joint that stands, a tenth of its speed at most. `run_in`: some of the largest presliding travels. Where
+    readings leap away and back, `spikes` are interpolated. Joints that rest throughout say nothing, and neither do
+    logs that are short or whose clock leaps. The thresholds were set on simulated logs
+    (`experiments/benchmarks/automatic.py`).
     """
     clocks = _clocks(logs)
     timed = [on_clock(log, clock) for log, clock in clocks]
@@ -152,6 +155,7 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
         decimation=factors,
         edge_s=(significant(edge + wild, 2), edge) if wild else edge,
         min_speed=tuple(significant(x, 2) for x in slow),
+        run_in=RUN_IN,
     )
     return fit, replace(fit, decimation=fewer, min_speed=0.0)
 

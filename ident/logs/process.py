@@ -27,7 +27,7 @@ from ident.logs.filter import (
 )
 from ident.logs.log import Log
 from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
-from ident.logs.readings import interpolated, leap, least_noise, moving, resting, saturated
+from ident.logs.readings import interpolated, leap, least_noise, moving, resting, run_in, saturated
 
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
@@ -98,6 +98,8 @@ class Processing:
     """A joint's rows slower than this [rad/s or m/s], one or per joint, do not count: friction has no sign there."""
     standstill: PerJoint = 0.0
     """Rows where every joint is slower than this [rad/s or m/s], one or per joint, do not count: `readings.moving`."""
+    run_in: float = 0.0
+    """A joint that begins at rest counts from where it has moved so far [rad or m]: `readings.run_in`."""
     segment_s: float | None = None
     """Length of the segments [s], of which error bars are made; None for the rule of `motion`."""
     period_s: float | None = None
@@ -112,7 +114,7 @@ class Processing:
             value = getattr(self, key)
             if value is not None and not (isfinite(value) and value > 0):
                 raise LogError(f"is {value}, wanted a number above 0", key=key, fix="Leave it out for none")
-        for key in ("edge_s", "edge_samples", "min_speed", "standstill"):
+        for key in ("edge_s", "edge_samples", "min_speed", "standstill", "run_in"):
             if not all(isfinite(v) and v >= 0 for v in _tuple(getattr(self, key))):
                 raise LogError(f"is {getattr(self, key)}, wanted numbers that are 0 or more", key=key)
         if self.period_s is not None and not (isfinite(self.period_s) and self.period_s >= 0):
@@ -317,6 +319,9 @@ def motion(
     limits = [_per_joint(getattr(p, key), qd.shape[1], key) for key in ("min_speed", "standstill")]
     keep = moving(decimate(qd, p.decimation) if np.any(limits) else qd[::thin], *limits)
     counted = (ceil((ready.first - first) / thin), ceil((min(ready.stop, stop) - first) / thin))
+    begin = ready.first - first
+    if p.run_in and before == 0 and 0 <= begin < len(t):
+        keep[-(-begin // thin) :] &= run_in(ready.q[span][begin:], qd[begin:], p.run_in)[-begin % thin :: thin]
     if ready.cut[span].any():
         keep &= ~_nearby(ready.cut[span], 2 * thin)[::thin]
     keep[: counted[0]] = False

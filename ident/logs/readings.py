@@ -93,6 +93,10 @@ def _noisy(x: Array) -> bool:
     return bool(np.mean(np.diff(x) ** 2) / 2 > np.var(x) / (1 + 3**2))
 
 
+#: A joint is at rest below this speed [rad/s; m/s].
+AT_REST = 0.01
+
+
 def moving(qd: Array, min_speed: Array, standstill: Array) -> np.ndarray:
     """Return keep (N, n), bool, from velocities qd (N, n).
 
@@ -103,6 +107,16 @@ def moving(qd: Array, min_speed: Array, standstill: Array) -> np.ndarray:
     speed = np.abs(qd)
     resting = (speed < standstill).all(axis=1, keepdims=True)
     return np.asarray((speed >= min_speed) & ~resting)
+
+
+def run_in(q: Array, qd: Array, travel: float) -> NDArray[np.bool_]:
+    """Return keep (N, n) from the first positions q and velocities qd (N, n) of a recording [rad, rad/s; m, m/s].
+
+    A joint that begins at rest, and moves, counts from where it has moved by `travel` [rad; m], a few of the presliding
+    travel: before, the state of its friction is that of a motion that was not logged.
+    """
+    moved = np.maximum.accumulate(np.abs(q - q[:1]), axis=0) >= travel
+    return np.asarray(moved | ~moved[-1:] | (np.abs(qd[:1]) > AT_REST))
 
 
 def leap(t: Array) -> int | None:

@@ -254,12 +254,15 @@ def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tupl
 
     Where a choice of terms has been made, or a [model] given, what is lacking shows in what is predicted.
     """
+    given = (np.broadcast_to(r.torque.gain, loaded.robot.n) for r in loaded.manifest.recordings)
+    scaled = max((np.sum(np.abs(x) != 1.0) for x in given), default=0)
+    several = scaled + sum(c.mistake.kind in _SCALED for c in found.causes) > 1
     return tuple(
         NamedCause(
             c.where,
             c.what,
             files_of(loaded)[c.mistake.file],
-            c.mend,
+            f"{c.mend}; {_SCALE}" if several and c.mistake.kind in _SCALED else c.mend,
             c.rivals,
             loaded.robot.joint_names,
             c.joints_before,
@@ -286,6 +289,12 @@ _IDLE = "add the column of its torque, with a gain; or take `guessed` out if no 
 _GAINS = (
     "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --known-mass`),"
     " and take `guessed` out"
+)
+#: Torques that have to be multiplied by something, and what to know of several.
+_SCALED = ("torque gain", "gear")
+_SCALE = (
+    "torques of several joints are in no known unit (percent of what is rated?), and all of them known up to a factor:"
+    " look the unit up, and write `guessed = true` beside gains that you have not"
 )
 _REACH = "if it is in degrees, or of the motor, write so (`unit` takes a list); if not, right limits in the robot file"
 _UNIT = "write the unit that the controller's manual says, and take `guessed` out"

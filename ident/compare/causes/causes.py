@@ -45,8 +45,6 @@ MOST, CLOSE = 3, 8
 GROSS, MILD = 0.5, ("load", "touch", "term")
 #: What makes the error of all torques together larger than this many times is no mistake.
 RISEN = 1.01
-#: A gear ratio so many times farther off than usual moves more than its own joint.
-FAR = 3.0
 #: What matters: this share of a torque, and half of its noise, as other motions than the fitted ones may ask for more.
 FELT, OF_NOISE = 0.005, 0.5
 #: A value as any robot has it is told where this share of a joint's torque is its work, as of a joint that is vertical
@@ -371,8 +369,8 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     """Return whether the error of all joints falls by LEAST_OF_ALL, or by LEAST in one, and in nearly all stretches.
 
     That of one joint is enough for a value, or a touch; else a mistake is gross, and takes the share GROSS from one. A
-    load, a touch is in some of the stretches alone. Of a gear ratio far off all joints together miss less, too: of a
-    joint that has little but friction it bends the law. What is `unlike` what is ordinary may take any share.
+    load, a touch is in some of the stretches alone. Of a gear ratio all joints together miss less, too: of a joint that
+    has little but friction it bends the law. What is `unlike` what is ordinary may take any share.
     """
     scale = _channels(before, before.torques) / np.maximum(_channels(after, after.torques), 1e-300)
     was, left = _channels(before, before.left), _channels(after, after.left) * scale
@@ -384,8 +382,7 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     whole = float(np.sqrt(left.sum() / max(was.sum(), 1e-300)))
-    far = mistake.kind == "position scale" and mistake.size is not None and abs(value) > FAR * mistake.size.usual
-    if whole > (1.0 - LEAST_OF_ALL if far else RISEN):
+    if whole > (1.0 - LEAST_OF_ALL if mistake.kind == "position scale" else RISEN):
         return False
     if mistake.size is None and mistake.kind not in MILD and float(share.min()) > 1.0 - GROSS:
         return False

@@ -20,7 +20,7 @@ from ident.compare.causes.weighing import Weigher
 from ident.tables import below
 
 #: Lengths of the windows [s].
-WINDOWS_S = (0.3, 0.6, 1.2, 2.4)
+WINDOWS_S = (0.3, 0.6, 1.2, 2.4, 4.8, 9.6)
 #: A touch is so many times what the usual window has, and what any other window has.
 USUAL, ANY = 8.0, 2.5
 #: What adds no more than this to the error of a joint, relative to its torque, is told as a note.
@@ -50,7 +50,7 @@ class Touch:
 
 def touches(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
     """Yield what touched the robot in each recording (names): one stretch, and the joints that show it."""
-    state = weigher.weighed(reading, left_out=False)
+    state = weigher.steady(reading)
     left, kept = weigher.residual(state), weigher.kept(reading)
     t = weigher.rows.left(weigher.rows.t[:, None])[:, 0]
     for k, name in enumerate(names):

@@ -40,6 +40,8 @@ _SPANNED = 1e-7
 #: No error counts as smaller than this share of the torque.
 _LEAST = 1e-5
 _ROUNDS = 4
+#: Windows of the rows that count by themselves, and how often they are weighed, where some may be off.
+_WINDOWS, _STEADY = 40, 6
 #: What resembles itself by less than this is independent.
 _ALIKE = 0.1
 #: Rows of a recording for each column of a joint that is fitted to it alone.
@@ -101,16 +103,20 @@ class Weigher:
             self._columns[key] = packed_columns(model, BaseParameters.each(model.names))
         return self._columns[key]
 
-    def weighed(self, reading: Reading, *, left_out: bool = True, bodies: bool = False) -> Weighed:
+    def weighed(
+        self, reading: Reading, *, left_out: bool = True, bodies: bool = False, weights: Array | None = None
+    ) -> Weighed:
         """Return what a reading is worth; bodies: whether links must be able to exist.
 
         left_out: whether errors are those of stretches left out; else those of a fit to all rows, which is faster.
+        weights (N,): of the rows, all 1 by default.
         """
         columns, keep = self.columns(reading), self.kept(reading)
         n, p = reading.robot.n, len(columns.base.kept)
         Y = self.packed(columns, reading)
+        rows = keep if weights is None else keep * np.sqrt(weights)[:, None]
         blocks = [
-            np.column_stack([Y[:, start : stop - 1], Y[:, j - n]]) * keep[:, j, None]
+            np.column_stack([Y[:, start : stop - 1], Y[:, j - n]]) * rows[:, j, None]
             for j, (start, stop) in enumerate(columns.span)
         ]
         places = [np.ix_([*used, p], [*used, p]) for used in columns.parameters]
@@ -153,6 +159,18 @@ class Weigher:
             excess = torques if theta is None else squares(theta) / counts
             found = replace(found, bodies=True, excess=excess, theta=theta)
         return replace(found, log=self._log(found))
+
+    def steady(self, reading: Reading) -> Weighed:
+        """Return a reading weighed so that windows count the less the more they are off: the least sum of their rms."""
+        state = self.weighed(reading, left_out=False)
+        first = np.arange(0, len(self.rows.keep), max(len(self.rows.keep) // _WINDOWS, 1))
+        size = np.diff([*first, len(self.rows.keep)])
+        for _ in range(_STEADY):
+            squares = np.mean((self.residual(state) * self.kept(reading) / state.noise) ** 2, axis=1)
+            rms = np.sqrt(np.add.reduceat(squares, first) / size)
+            weights = np.repeat(1.0 / np.maximum(rms, np.median(rms) + 1e-300), size)
+            state = self.weighed(reading, left_out=False, weights=weights / weights.max())
+        return state
 
     def told(self, reading: Reading, inertials: Array) -> Weighed:
         """Return what links (n, 10) leave of the torques, joint terms by least squares of all rows; no `log`."""

@@ -105,12 +105,12 @@ class Evidence:
         covariance (d, d): of the residual without it, beside the fit's own 1.
         """
         A = self.A[:, 10 * extra.link : 10 * extra.link + 10]
-        S = covariance + np.eye(self.size)
-        B = A @ extra.root
-        inner = np.linalg.inv(np.eye(10) + B.T @ np.linalg.solve(S, B))
-        u = inner @ (B.T @ np.linalg.solve(S, residual - A @ extra.mean))
-        w, V = np.linalg.eigh((inner + inner.T) / 2)
-        return extra.mean + extra.root @ u, extra.root @ (V * np.sqrt(np.maximum(w, 0.0)))
+        variances, axes = np.linalg.eigh(covariance + np.eye(self.size))
+        whiten = (axes / np.sqrt(np.maximum(variances, 1.0))).T  # rounding of large ones would leave less than 1
+        U, s, Vt = np.linalg.svd(whiten @ A @ extra.root)
+        left = np.append(1.0 / (1.0 + s**2), np.ones(10 - len(s)))  # of the variances
+        u = Vt[: len(s)].T @ (s * left[: len(s)] * (U.T @ whiten @ (residual - A @ extra.mean))[: len(s)])
+        return extra.mean + extra.root @ u, extra.root @ (Vt.T * np.sqrt(left))
 
     def link(self, i: int, body: Array) -> tuple[Array, Array]:
         """Return what link i, inertials `body` (10,), adds to the mean (d,), and `roots` (d, 11) of it."""

@@ -256,7 +256,7 @@ def solved(plant: Plant, q: Array, qd: Array, left: Array, wrenches: Array | Non
 
 def mass_matrices(plant: Plant, q: Array) -> Array:
     """Return D + armature (N, n, n)."""
-    return accelerated(plant.tree, plant.inertials, q) + plant.armature
+    return accelerated(plant.tree, plant.inertials, fixed(np.ascontiguousarray(q))) + plant.armature
 
 
 def inverse(plant: Plant, q: Array, qd: Array, qdd: Array, wrenches: Array | None = None) -> Array:

@@ -17,7 +17,7 @@ from scipy.signal import lfilter
 from typer.testing import CliRunner
 
 from ident.cli.console import EXIT_CODES, file_out, printable, progress, show
-from ident.cli.main import _wanted, app
+from ident.cli.main import app
 from ident.errors import InputError
 from ident.estimate import estimated
 from ident.estimate.storage import load_estimate
@@ -1104,13 +1104,3 @@ def test_a_wrong_command_is_bad_input():
     assert call("identify").exit_code == 2
     assert call("run").exit_code == 2
     assert call("run", "--fast", ".").exit_code == 2
-
-
-def test_the_command_that_is_asked_for_is_the_only_one_built() -> None:
-    built = typer.main.get_command(app)
-    assert {"run", "fit", "check", "cad", "logs"} <= set(built.commands)
-    for name, command in built.commands.items():
-        (alone,) = typer.main.get_command(_wanted(name)).commands.items()
-        assert (alone[0], alone[1].help) == (name, command.help)
-    for word in ((), ("--help",), ("fitt",)):
-        assert _wanted(*word) is app

@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -208,25 +207,16 @@ def main() -> None:
     # What is imported is not garbage: looking through it took a quarter of a fit of the demo, most of that at the end.
     gc.set_threshold(50_000)
     atexit.register(gc.freeze)
-    wanted = _wanted(*sys.argv[1:2])
     if "--json" not in sys.argv:
-        wanted(prog_name="ident")
+        app(prog_name="ident")
     usage_error: Any = typer.BadParameter.__base__  # Click's, of which Typer has a copy of its own or not
     try:
-        sys.exit(wanted(prog_name="ident", standalone_mode=False))
+        sys.exit(app(prog_name="ident", standalone_mode=False))
     except usage_error as wrong:
         wrong.show()
         cause = InputError(wrong.format_message(), fix=f"Try {wrong.ctx.command_path} --help" if wrong.ctx else None)
         typer.echo(Asked(json=True).document("", wrong.exit_code, cause))
         sys.exit(wrong.exit_code)
-
-
-def _wanted(word: str = "") -> typer.Typer:
-    """Return the command line with the command of that name alone, else with all: to describe them takes 15 ms."""
-    found = copy(app)
-    found.registered_commands = [c for c in app.registered_commands if c.callback and c.callback.__name__ == word]
-    found.registered_groups = [group for group in app.registered_groups if group.name == word]
-    return found if found.registered_commands or found.registered_groups else app
 
 
 def _show_run(result: Result, checked: Sequence[Checked]) -> None:

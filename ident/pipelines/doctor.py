@@ -15,7 +15,7 @@ from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened
 from ident.compare.causes.lags import lag, lags_below
-from ident.compare.causes.mistakes import BLURRED, LATE, WEIGHTLESS, mistakes
+from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mistakes
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import ROBUST
 from ident.compare.difference import Difference
@@ -407,7 +407,7 @@ def _late(cause: Cause) -> bool:
 
     Slow motions pass a filter so, and friction that was chosen for late torques makes a delay look like one.
     """
-    alike = any(LATE in rival or BLURRED in rival for rival in cause.rivals)
+    alike = any(word in rival for rival in cause.rivals for word in (LATE, BLURRED, STAMPED))
     return cause.mistake.kind in ("delay", "blur") and not cause.ordinary and (cause.asserted or alike)
 
 

@@ -44,7 +44,7 @@ _USUAL, _POSSIBLE = (0.05, 1.0), (1e-3, 5.0)
 
 
 #: What torques are that follow the motion late.
-LATE, BLURRED = "torques come", "torques are blurred"
+LATE, BLURRED, STAMPED = "torques come", "torques are blurred", "torques are stamped by another clock"
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
         "`ident run` reads them so where the experiment has no [processing] of its own; else delay_s there, {} ms late"
     )
     yield Mistake("delay", "all joints", what, mend, undone.late, Size(0.005, 0.002, 1e-3))
-    what = "torques are stamped by another clock than positions: they get {} ms late with each second"
+    what = f"{STAMPED} than positions: they get {{}} ms late with each second"
     mend = "log both by one clock, or correct the time of one before they are put into one table"
     yield Mistake("clocks", "time", what, mend, undone.parting, Size(0.003, 2e-4, 1e-3))
     what = f"{BLURRED} by a filter with a time constant of {{}} ms, positions are not"

@@ -27,7 +27,8 @@ from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Vis
 from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
 from ident.regression.base import LARGEST, units
 from ident.regression.compress import _cut
-from ident.regression.regression import _gram, r_factor, weighted_rows
+from ident.regression.regression import weighted_rows
+from ident.regression.triangles import gram_of, r_factor
 from ident.robot import MDHJoint, Robot, Transmission, from_mdh, read_robot
 
 DATASETS = Path(__file__).parents[1] / "datasets"
@@ -875,7 +876,7 @@ def test_the_square_of_a_factor_is_the_product_whatever_its_size_and_shape():
     for k in (20, 200):
         for R in (np.triu(rng.normal(size=(k, k))), rng.normal(size=(k, k)), rng.normal(size=(k - 5, k))):
             whole = R.T @ R
-            np.testing.assert_allclose(np.triu(_gram(R)), np.triu(whole), atol=1e-13 * np.abs(whole).max())
+            np.testing.assert_allclose(np.triu(gram_of(R)), np.triu(whole), atol=1e-13 * np.abs(whole).max())
 
 
 def test_rows_that_are_kept_for_wider_models_give_the_factors_of_rows_made_anew():

@@ -13,7 +13,7 @@ from ident.logs.motion import Motion
 from ident.model.model import Model, torque
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import Columns, packed_columns, state_rows
-from ident.regression.regression import r_factor
+from ident.regression.triangles import r_factor
 
 #: Samples that are looked at; stretches of them that are left out in turn; rows that each has at least.
 _SAMPLES, FOLDS, _LEAST = 20_000, 10, 20

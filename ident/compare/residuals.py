@@ -27,7 +27,8 @@ from ident.model.model import Model, torque
 from ident.model.terms import kinds, plain
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, packed_rows
-from ident.regression.regression import lengths, r_factor
+from ident.regression.regression import lengths
+from ident.regression.triangles import r_factor
 from ident.tables import below
 
 Kind = Literal["delay", "friction", "drift", "spring", "coupling", "gain", "offset"]

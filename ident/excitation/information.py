@@ -21,7 +21,8 @@ from ident.errors import ModelError
 from ident.model.model import Model
 from ident.regression.base import BaseParameters, base_parameters
 from ident.regression.compress import Columns, packed_columns, pull_back, state_rows
-from ident.regression.regression import Regression, r_factor
+from ident.regression.regression import Regression
+from ident.regression.triangles import r_factor
 
 _CHUNK = 4096
 

@@ -20,7 +20,8 @@ from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.term import NO_SIGNALS
 from ident.regression.base import BaseParameters, base_parameters
-from ident.regression.regression import Regression, Segment, merged, once, stacked
+from ident.regression.regression import Regression, Segment, merged, once
+from ident.regression.triangles import stacked
 
 #: Parts of a recording that are joined at once, then so many of what came of them, and so on: whoever made them.
 ARITY = 8

@@ -16,6 +16,7 @@ from ident.arrays import Array, frozen, or_one
 from ident.errors import RegressionError
 from ident.model.standard import DriveInertia, Viscous
 from ident.regression.base import BaseParameters
+from ident.regression.triangles import BLOCK, LARGE, gram_of, r_factor, stacked
 from ident.shown import Shown, shows
 from ident.spatial.inertia import INERTIAL
 
@@ -28,8 +29,6 @@ ROUNDING = 1e-12
 ALIKE = 0.03
 #: Kinds of parameters whose columns are smooth functions of the motion.
 SMOOTH = (*INERTIAL, DriveInertia.kind.name, Viscous.kind.name)
-#: Columns of a triangular factor from which it pays to make use of its zeros; columns that LAPACK turns at a time.
-_LARGE, _BLOCK = 128, 16
 _T = TypeVar("_T")
 
 
@@ -107,28 +106,6 @@ def once(segment: Segment, seen: dict[str, str]) -> None:
             fix="Give each recording once; counting it twice makes error bars too small",
         )
     seen[segment.identity] = segment.name
-
-
-def r_factor(a: Array) -> Array:
-    """Return R (k, k) of a (rows, k) = Q R, by Householder reflections; padded with zeros when rows < k."""
-    r = np.linalg.qr(a, mode="r") if len(a) else np.zeros((0, a.shape[1]))
-    if len(r) < a.shape[1]:
-        r = np.vstack([r, np.zeros((a.shape[1] - len(r), a.shape[1]))])
-    return np.asarray(r)
-
-
-def stacked(factors: Sequence[Array]) -> Array:
-    """Return R (k, k) of factors (k, k) one below the other: a third of the work of `r_factor` where all are upper."""
-    from scipy.linalg.lapack import dtpqrt
-
-    from ident.regression.kernels import is_upper
-
-    if factors[0].shape[1] < _LARGE:
-        return factors[0] if len(factors) == 1 else r_factor(np.concatenate(factors))
-    first, *rest = (F if len(F) == F.shape[1] and is_upper(F) else r_factor(F) for F in factors)
-    for F in rest:
-        first = dtpqrt(len(F), min(_BLOCK, len(F)), first, F)[0]
-    return np.ascontiguousarray(first)
 
 
 @shows
@@ -241,7 +218,7 @@ class Regression:
     @cached_property
     def joint_grams(self) -> tuple[Array, ...]:
         """Upper half of R'R of each joint's factor."""
-        return tuple(map(_gram, self.joint_factors))
+        return tuple(map(gram_of, self.joint_factors))
 
     def factor(self, sigma: ArrayLike) -> Array:
         """Return R (b + 1, b + 1) of all joints' equations, each divided by its sigma (n,).
@@ -250,7 +227,7 @@ class Regression:
         """
         key = np.asarray(sigma, dtype=np.float64).tobytes()
         if key not in self._factors:
-            large = len(self.base.names) >= _LARGE
+            large = len(self.base.names) >= LARGE
             found = _weighted_factor(self, sigma) if large else r_factor(weighted_rows(self, self.joint_factors, sigma))
             found.setflags(write=False)
             self._factors[key] = found
@@ -336,7 +313,7 @@ def _weighted_factor(regression: Regression, sigma: ArrayLike) -> Array:
         at = np.searchsorted(own, have)
         wider[np.ix_(at, at)] = R
         rows[:, np.searchsorted(own, columns)] = new / s * seen[columns]
-        R, have = dtpqrt(len(rows), min(_BLOCK, len(own)), wider, rows, overwrite_a=1, overwrite_b=1)[0], own
+        R, have = dtpqrt(len(rows), min(BLOCK, len(own)), wider, rows, overwrite_a=1, overwrite_b=1)[0], own
     found = np.zeros((b + 1, b + 1))
     found[np.ix_(have, have)] = R
     return found
@@ -354,26 +331,10 @@ def upper_gram(regression: Regression, factors: tuple[Array, ...], sigma: ArrayL
 
     b = len(regression.base.names)
     gram = np.zeros((b + 1, b + 1))
-    squares = regression.joint_grams if factors is regression.joint_factors else map(_gram, factors)
+    squares = regression.joint_grams if factors is regression.joint_factors else map(gram_of, factors)
     for columns, square, s in zip(regression.columns, squares, np.asarray(sigma, dtype=np.float64), strict=True):
         add_at(gram, square, columns, s**-2.0)
     return gram
-
-
-def _gram(R: Array) -> Array:
-    """Return R'R (k, k), its upper half at least: of a triangular R at a third of the cost of the product.
-
-    LAPACK has U U' only: R read backwards is the transpose of such a U, and U U' read backwards is R'R.
-    """
-    from scipy.linalg.lapack import dlauum
-
-    from ident.regression.kernels import is_upper
-
-    k = R.shape[1]
-    if k < _LARGE or len(R) != k or not is_upper(R):
-        return np.asarray(R.T @ R)
-    found, _ = dlauum(np.ascontiguousarray(R).reshape(-1)[::-1].copy().reshape(k, k).T, overwrite_c=1)
-    return np.asarray(found.T.reshape(-1)[::-1].reshape(k, k))
 
 
 def torque_columns(regression: Regression, z: Array) -> Array:

@@ -907,7 +907,8 @@ def test_rows_that_are_kept_for_wider_models_give_the_factors_of_rows_made_anew(
 
 def test_large_factors_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Triangles one under the other, on trees, with a joint whose factor is full and a column that is not seen."""
-    monkeypatch.setattr("ident.regression.regression._LARGE", 1)
+    for module in ("regression", "triangles"):
+        monkeypatch.setattr(f"ident.regression.{module}.LARGE", 1)
     for seed in range(4):
         rng = np.random.default_rng(seed)
         found = compress(model := random_model(seed, 5), recording(rng, model, random_theta(rng, model), noise=0.3))

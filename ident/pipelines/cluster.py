@@ -156,7 +156,10 @@ def results(
     try:
         for number, item in enumerate(items, 1):
             try:
-                found = left[0].result()
+                try:
+                    found = left[0].result()
+                except KilledWorker:
+                    found = _alone(left)
             except KilledWorker:
                 problem = "workers die of it, one after the other: too little memory?"
                 cause = InputError(problem, key=str(item), fix="Give each worker more, or use fewer")
@@ -171,6 +174,18 @@ def results(
             tell(doing, number, len(items))
     finally:
         client.cancel(list(left))
+
+
+def _alone(left: Sequence[Future]) -> Any:
+    """Return the first one's result, tried once more when the others are done.
+
+    Dask counts a worker's death against everything that waits there, so only what is tried alone is known to kill.
+    """
+    from distributed import wait
+
+    wait(left)
+    left[0].retry()
+    return left[0].result()
 
 
 def _itself(common: Any) -> Any:

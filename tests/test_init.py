@@ -1003,6 +1003,23 @@ def test_long_gaps_end_a_stretch_and_a_torque_of_zero_is_no_reason_to_fail(here)
     assert "gain" in keys(pipelines.init("arm.urdf", ["log.csv"]))
 
 
+def test_columns_without_a_number_are_said_and_torques_may_begin_late(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    late = np.where(np.arange(len(t))[:, None] < 150, np.nan, tau)
+    frame = pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", late)}).assign(spare=np.nan)
+    frame.to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "log.csv: left out, for no number is in it: spare" in found.told
+    assert "log: CUT: numbers are missing, and only rows 151-2400 are used" in found.told
+    for path in found.files:
+        path.unlink()
+    frame.assign(**{f"q{k}": np.nan for k in (1, 2, 3)}).to_csv("none.csv", index=False)
+    with pytest.raises(LogError, match="no columns are found that are positions") as caught:
+        pipelines.init("arm.urdf", ["none.csv"])
+    assert caught.value.__notes__ == ["none.csv: left out, for no number is in it: q1, q2, q3, spare"]
+
+
 def test_a_position_that_is_missing_beside_a_robot_file_is_said(here):
     arm(here)
     (here / "robot.toml").write_text('urdf = "arm.urdf"\n', encoding="utf-8")

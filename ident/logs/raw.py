@@ -115,7 +115,12 @@ def _text_table(path: Path) -> RawTable:
     notes += (
         [f"the order of the joints is what its columns of names say: {', '.join(joints.values())}"] if joints else []
     )
+    empty = [k for k, value in zip(numbers, values, strict=False) if np.isnan(value).all()]
+    told = ", ".join(names[k] for k in empty if names and names[k])
+    notes += [f"left out, for no number is in it: {told}"] if told else []
     for k, value in zip([*numbers, *dates], values, strict=True):
+        if k in empty:
+            continue
         name = names[k] if names else ""
         by_name = text.header and name and names.count(name) == 1
         unit = DATES if k in dates else ""
@@ -184,12 +189,7 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
     ]
     header = list(heads) == [first - 1]
     blank = [[cell.strip().lower() in MISSING for cell in _split(line, mark)] for line in lines[first:]]
-    numbers = [
-        k
-        for k in range(width)
-        if all(row[k] or none[k] for row, none in zip(rows[first:], blank, strict=True))
-        and any(row[k] for row in rows[first:])
-    ]
+    numbers = [k for k in range(width) if all(row[k] or none[k] for row, none in zip(rows[first:], blank, strict=True))]
     cells = [_split(line, mark) for line in lines[first:]]
     dates = [k for k in range(width) if k not in numbers and all(is_date(row[k]) for row in cells)]
     return TextFormat(mark, header, decimal, first - header), names, numbers, dates

@@ -202,7 +202,12 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
             more = [
                 {c: other[place] for place, c in here.items() if place in other} for other in every if other is not here
             ]
-            signals = decide([f for table in group for f in _families(table, arm)], arm, asked, more)
+            try:
+                signals = decide([f for table in group for f in _families(table, arm)], arm, asked, more)
+            except LogError as cause:
+                for note in dict.fromkeys(f"{table.file.name}: {table.note}" for table in group if table.note):
+                    cause.add_note(note)
+                raise
             decided.append(({c: place for place, c in here.items()}, signals))
         found[at] = RawRecording(names[at], tuple(group), signals, said=said)
     return [found[at] for at in sorted(found)]

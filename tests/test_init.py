@@ -1015,7 +1015,7 @@ def test_columns_without_a_number_are_said_and_torques_may_begin_late(here):
     for path in found.files:
         path.unlink()
     frame.assign(**{f"q{k}": np.nan for k in (1, 2, 3)}).to_csv("none.csv", index=False)
-    with pytest.raises(LogError, match="no columns are found that are positions") as caught:
+    with pytest.raises(LogError, match="no columns are found that are") as caught:
         pipelines.init("arm.urdf", ["none.csv"])
     assert caught.value.__notes__ == ["none.csv: left out, for no number is in it: q1, q2, q3, spare"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -180,7 +181,10 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
         raise LogError("no line of numbers is found", file=path, fix="Is it a table of numbers, one row a line?")
     rows = [_numbers(line, mark, decimal) for line in lines]
     width, first = len(rows[-1]), len(lines)
-    while first > 0 and len(rows[first - 1]) == width <= 2 * sum(rows[first - 1]):
+    blanks = [[cell.strip().lower() in MISSING for cell in _split(line, mark)] for line in lines]
+    while first > 0 and len(rows[first - 1]) == width and any(rows[first - 1]):
+        if 2 * sum(map(operator.or_, rows[first - 1], blanks[first - 1])) < width:
+            break
         first -= 1
     heads = {k: _split(lines[k], mark) for k in range(first) if len(rows[k]) == width and lines[k].strip(mark + " ")}
     names = [
@@ -188,8 +192,11 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
         for cells in zip(*list(heads.values())[-2:], strict=True)
     ]
     header = list(heads) == [first - 1]
-    blank = [[cell.strip().lower() in MISSING for cell in _split(line, mark)] for line in lines[first:]]
-    numbers = [k for k in range(width) if all(row[k] or none[k] for row, none in zip(rows[first:], blank, strict=True))]
+    numbers = [
+        k
+        for k in range(width)
+        if all(row[k] or none[k] for row, none in zip(rows[first:], blanks[first:], strict=True))
+    ]
     cells = [_split(line, mark) for line in lines[first:]]
     dates = [k for k in range(width) if k not in numbers and all(is_date(row[k]) for row in cells)]
     return TextFormat(mark, header, decimal, first - header), names, numbers, dates

@@ -315,6 +315,18 @@ def test_a_touch_is_named_with_its_recording_seconds_and_joints() -> None:
     assert beside_loss(seen, predicts=True).causes == ()
 
 
+def test_a_rate_does_not_bend_the_law_of_friction() -> None:
+    model, motion = log(np.random.default_rng(6), arm())
+    weigher, plain = Weigher(model, rows_of([motion], thinned=True), neutral_prior(arm())), Reading.plain(arm())
+    columns, rubs = weigher.columns(plain), np.array([name.endswith("coulomb") for name in model.names])
+    now, slower = (weigher.packed(columns, replace(plain, clock=clock)) for clock in (1.0, 2.0))
+    for (start, _), used in zip(columns.span, columns.parameters, strict=True):
+        at = start + np.flatnonzero(rubs[list(used)])
+        assert len(at) == 1
+        np.testing.assert_allclose(slower[:, at], now[:, at], rtol=1e-12, atol=1e-12)
+    assert not np.allclose(now, slower)
+
+
 def test_what_happens_again_and_again_or_is_noise_is_no_touch() -> None:
     rng, t = np.random.default_rng(0), np.arange(3000) / 100.0
     keep = np.ones((3000, 1), bool)

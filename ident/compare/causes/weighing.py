@@ -29,7 +29,7 @@ from ident.estimate.prior import Prior, neutral_prior
 from ident.model.model import Model
 from ident.model.term import names
 from ident.regression.base import BaseParameters
-from ident.regression.compress import Columns, packed_columns, state_rows
+from ident.regression.compress import Columns, packed_columns, rows_with, state_rows
 
 #: Of a normal matrix with a unit diagonal: what is added to it, so that what no row shows is not told from others.
 _RIDGE = 1e-10
@@ -273,7 +273,9 @@ class Weigher:
     def packed(self, columns: Columns, reading: Reading) -> Array:
         """Return the rows (N, width + n) of packed columns and of torques, those of loads taken out of the latter."""
         rows = reading.of(self.rows)
-        packed = state_rows(columns, rows.q, rows.qd, rows.qdd, signals=rows.signals)
+        # friction was chosen for velocities as they are declared: a clock that is off bends its law, and tells nothing
+        terms = columns.model.term_columns(rows.q, reading.clock * rows.qd, rows.qdd, signals=rows.signals)
+        packed = rows_with(columns, rows.q, rows.qd, rows.qdd, terms)
         if reading.weightless.any():
             still = reading.robot.with_gravity(np.zeros(3))
             without = replace(columns, model=replace(columns.model, robot=still))

@@ -27,7 +27,7 @@ from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
 from ident.logs.motion import split
-from ident.model import Balancer, Coulomb, Model, Offset, Viscous, torque
+from ident.model import Balancer, Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.model.coupling import coupled_drive
 from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
 from ident.report import doctor_text
@@ -316,7 +316,8 @@ def test_a_touch_is_named_with_its_recording_seconds_and_joints() -> None:
 
 
 def test_a_rate_does_not_bend_the_law_of_friction() -> None:
-    model, motion = log(np.random.default_rng(6), arm())
+    _, motion = log(np.random.default_rng(6), arm())
+    model = Model(arm(), (Viscous(), SmoothCoulomb(tanh=0.5)))
     weigher, plain = Weigher(model, rows_of([motion], thinned=True), neutral_prior(arm())), Reading.plain(arm())
     columns, rubs = weigher.columns(plain), np.array([name.endswith("coulomb") for name in model.names])
     now, slower = (weigher.packed(columns, replace(plain, clock=clock)) for clock in (1.0, 2.0))

@@ -336,7 +336,9 @@ def test_what_happens_again_and_again_or_is_noise_is_no_touch() -> None:
     (touch,) = touched(t, noise + bump, keep)
     assert (touch.begin, touch.end) == pytest.approx((11.3, 12.7), abs=0.5)
     assert touched(t, noise, keep) == []
-    assert touched(t, noise + bump + np.roll(bump, 900), keep) == []
+    both = touched(t, noise + bump + np.roll(bump, 900), keep)
+    assert sorted(x.begin for x in both) == pytest.approx([11.3, 20.3], abs=0.5)
+    assert touched(t, noise + sum(np.roll(bump, k) for k in (-900, 0, 500, 900, 1300)), keep) == []
 
 
 def test_torques_blurred_by_a_filter_are_named_with_its_time_constant() -> None:

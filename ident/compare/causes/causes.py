@@ -56,6 +56,8 @@ SLIGHT, HELPS = ("length", "zero", "clock", "position scale"), 0.99
 #: What changes within a recording: neither is a matter of the files. One that leaves so much of a joint's error is
 #: not what spoils it.
 DRIFTS, LEAVES = ("fading", "warming"), 0.85
+#: Rows that spoil the fit move what it tells by this share of what is left, or more.
+BIAS = 0.5
 _STEP = 1e-4
 _PASSES = 3
 #: Worth of a value in log p, by its slope, below which it is not looked at.
@@ -214,7 +216,7 @@ def _examined(
                 now.relative,
                 comparable(now, best.weighed),
                 tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
-                ordinary((best, *near), now, noise),
+                ordinary((best, *near), now, noise) or _spoils_little(fine, now, best),
                 model.robot.joint_names,
                 _joints(now),
                 _joints(best.weighed),
@@ -424,6 +426,19 @@ def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
     """Return whether a mistake changes the torque of some joint by OF_NOISE of its noise (n,) [N m; N], and by FELT."""
     fell = _channels(before, before.left) - _channels(after, after.left)
     return bool(np.any(fell > np.maximum((OF_NOISE * noise) ** 2, FELT**2 * _channels(before, before.torques))))
+
+
+def _spoils_little(weigher: Weigher, now: Weighed, c: Candidate) -> bool:
+    """Return whether what is off in a touch's rows hardly moves the fit, as where a joint breaks away from rest.
+
+    The fit tells the other rows otherwise for it, by less than `slight` of each joint's torque or BIAS of what is left.
+    """
+    if c.mistake.kind != "touch":
+        return False
+    keep = weigher.kept(c.weighed.reading)
+    spoilt, left = (weigher.left_in_log(replace(x, reading=c.weighed.reading)) * keep for x in (now, c.weighed))
+    moved, missed = (np.sum(x**2, axis=0) / np.maximum(keep.sum(axis=0), 1) for x in (spoilt - left, left))
+    return bool(np.all(moved < np.maximum(c.mistake.slight**2 * _channels(now, now.torques), BIAS**2 * missed)))
 
 
 def _ordinary(c: Candidate, now: Weighed) -> bool:

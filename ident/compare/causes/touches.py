@@ -1,7 +1,7 @@
-"""Touches: torques that nothing in the model explains, in one stretch of a recording and nowhere else.
+"""Touches: torques that nothing in the model explains, in few stretches of a recording and nowhere else.
 
 What a reading leaves of each torque is averaged over windows of some lengths. A touch stands out of all other windows
-of the same joint; what the model misses everywhere, or whenever the motion is such again, does not.
+of the same joint, one of FEW at most; what the model misses everywhere, or whenever the motion is such again, does not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ident.tables import below
 WINDOWS_S = (0.3, 0.6, 1.2, 2.4, 4.8, 9.6)
 #: A touch is so many times what the usual window has, and what any other window has.
 USUAL, ANY = 8.0, 2.5
+FEW = 3
 #: What adds no more than this to the error of a joint, relative to its torque, is told as a note.
 SLIGHT = 0.02
 #: It lasts as long as the average stays above this share of its largest.
@@ -49,7 +50,7 @@ class Touch:
 
 
 def touches(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
-    """Yield what touched the robot in each recording (names): one stretch, and the joints that show it."""
+    """Yield what touched the robot in each recording (names): all stretches, and the joints that show them."""
     state = weigher.steady(reading)
     left, kept = weigher.residual(state), weigher.kept(reading)
     t = weigher.rows.left(weigher.rows.t[:, None])[:, 0]
@@ -59,19 +60,21 @@ def touches(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterato
         found = touched(t[own], left[own], kept[own])
         if not found:
             continue
-        most = max(found, key=lambda touch: touch.end - touch.begin)
-        same = [touch for touch in found if touch.begin < most.end and touch.end > most.begin]
-        begin, end = min(touch.begin for touch in same), max(touch.end for touch in same)
-        robot = reading.robot
+        stretches = list[tuple[float, float]]()
+        for x in sorted(found, key=lambda touch: touch.begin):
+            begin, end = stretches.pop() if stretches and x.begin < stretches[-1][1] else (x.begin, x.end)
+            stretches.append((begin, max(end, x.end)))
+        robot, most = reading.robot, {x.joint: x.torque for x in sorted(found, key=lambda touch: touch.torque)}
         joints = ", ".join(
-            f"{robot.joint_names[x.joint]} by {x.torque:.2g} {robot.joints[x.joint].unit('torque')}" for x in same
+            f"{robot.joint_names[j]} by {most[j]:.2g} {robot.joints[j].unit('torque')}" for j in sorted(most)
         )
-        what = f"something touched the robot from {begin:.1f} to {end:.1f} s, what is left there is off: {joints}"
-        yield Mistake("touch", f"recording {name}", what, MEND + ROBUST, undone.ignored(k, begin, end), slight=SLIGHT)
+        when = " and ".join(f"from {begin:.1f} to {end:.1f} s" for begin, end in stretches)
+        what = f"something touched the robot {when}, what is left there is off: {joints}"
+        yield Mistake("touch", f"recording {name}", what, MEND + ROBUST, undone.ignored(k, stretches), slight=SLIGHT)
 
 
 def touched(t: Array, left: Array, keep: NDArray[np.bool_]) -> list[Touch]:
-    """Return each joint's touch where it has one; t (N,) [s], what is left of torques (N, n), which rows count."""
+    """Return each joint's touches where it has some; t (N,) [s], what is left of torques (N, n), which rows count."""
     if len(t) < _WINDOWS * _ROWS:
         return []
     step = float(np.median(np.diff(t)))
@@ -81,28 +84,32 @@ def touched(t: Array, left: Array, keep: NDArray[np.bool_]) -> list[Touch]:
             continue
         off = np.where(counts, own - np.median(own[counts]), 0.0)
         each = (_one(off, counts, max(_ROWS, round(window / step))) for window in WINDOWS_S)
-        clear, first, last, most = max(each, key=lambda x: x[0])
-        if clear > 1.0:
-            found.append(Touch(j, float(t[first]), float(t[last]), most))
+        _, clear = max(each, key=lambda x: x[0])
+        found += [Touch(j, float(t[first]), float(t[last]), most) for first, last, most in clear]
     return found
 
 
-def _one(off: Array, counts: NDArray[np.bool_], width: int) -> tuple[float, int, int, float]:
-    """Return how clear the largest window is (above 1: a touch), its first and last row, and its average."""
-    none = (0.0, 0, 0, 0.0)
+def _one(off: Array, counts: NDArray[np.bool_], width: int) -> tuple[float, list[tuple[int, int, float]]]:
+    """Return how clear the largest windows are (above 1: touches), their first and last rows, and their averages."""
+    clear, found, peaks = 0.0, list[tuple[int, int, float]](), list[tuple[int, int, float]]()
     if len(off) < _WINDOWS * width:
-        return none
+        return clear, found
     window = np.ones(width)
     rows = np.convolve(counts, window, mode="same")
     mean = np.abs(np.convolve(off, window, mode="same")) / np.maximum(rows, 1)
     mean[rows < width / 2] = 0.0
-    peak = int(np.argmax(mean))
-    outside = np.flatnonzero(mean < LASTS * mean[peak])
-    first = int(max(outside[outside < peak], default=0))
-    last = int(min(outside[outside > peak], default=len(mean) - 1))
-    others = np.concatenate([mean[: max(first - width, 0)], mean[last + width :]])
-    if len(others) < len(mean) / 2:
-        return none
-    usual = float(np.median(others)) / _MEDIAN
-    clear = min(mean[peak] / max(USUAL * usual, 1e-300), mean[peak] / max(ANY * others.max(), 1e-300))
-    return clear, first, last, float(mean[peak])
+    others = np.ones(len(mean), dtype=bool)
+    while len(peaks) < FEW and (mean * others).any():
+        peak = int(np.argmax(mean * others))
+        outside = np.flatnonzero(mean < LASTS * mean[peak])
+        first = int(max(outside[outside < peak], default=0))
+        last = int(min(outside[outside > peak], default=len(mean) - 1))
+        others[max(first - width, 0) : last + width] = False
+        if others.sum() < len(mean) / 2:
+            break
+        peaks.append((first, last, float(mean[peak])))
+        usual = float(np.median(mean[others])) / _MEDIAN
+        now = mean[peak] / max(USUAL * usual, ANY * mean[others].max(), 1e-300)
+        if now > 1.0:
+            clear, found = max(clear, now), list(peaks)
+    return clear, found

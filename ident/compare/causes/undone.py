@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import exp
 
@@ -178,9 +178,9 @@ def speed(j: int, start: float) -> Without:
     return without
 
 
-def ignored(k: int, begin: float, end: float) -> Without:
-    """Return recording k without what is between two times [s]."""
-    return lambda r, _: replace(r, ignored=(*r.ignored, (k, begin, end)))
+def ignored(k: int, stretches: Sequence[tuple[float, float]]) -> Without:
+    """Return recording k without what is between two times [s], of each stretch."""
+    return lambda r, _: replace(r, ignored=(*r.ignored, *((k, *stretch) for stretch in stretches)))
 
 
 def lacking(terms: tuple[Term, ...]) -> Without:

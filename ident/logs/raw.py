@@ -177,15 +177,16 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
     ways = [(mark, decimal) for mark in ",;\t| " for decimal in ".," if mark != decimal]
     found = [sum(_numbers(lines[-1] if lines else "", *way)) for way in ways]
     mark, decimal = ways[int(np.argmax(found))]
-    if max(found) == 0:
-        raise LogError("no line of numbers is found", file=path, fix="Is it a table of numbers, one row a line?")
     rows = [_numbers(line, mark, decimal) for line in lines]
-    width, first = len(rows[-1]), len(lines)
+    width, first = len(rows[-1]) if rows else 0, len(lines)
     blanks = [[cell.strip().lower() in MISSING for cell in _split(line, mark)] for line in lines]
     while first > 0 and len(rows[first - 1]) == width and any(rows[first - 1]):
         if 2 * sum(map(operator.or_, rows[first - 1], blanks[first - 1])) < width:
             break
         first -= 1
+    if first == len(lines):
+        fix = "Is it a table of numbers, one row a line, each joint in a column of its own?"
+        raise LogError("no line of numbers is found", file=path, fix=fix)
     heads = {k: _split(lines[k], mark) for k in range(first) if len(rows[k]) == width and lines[k].strip(mark + " ")}
     names = [
         " ".join(dict.fromkeys(filter(None, map(str.strip, cells))))

@@ -11,9 +11,8 @@ from ident.estimate.least_squares import solved, squared_left_out
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
-from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.base import BaseParameters, base_parameters, r_factor
 from ident.regression.compress import Columns, packed_columns, state_rows
-from ident.regression.triangles import r_factor
 
 #: Samples that are looked at; stretches of them that are left out in turn; rows that each has at least.
 _SAMPLES, FOLDS, _LEAST = 20_000, 10, 20

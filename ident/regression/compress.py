@@ -19,9 +19,8 @@ from ident.logs.filter import BLOCK, in_eights, thinned
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.term import NO_SIGNALS
-from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.base import BaseParameters, base_parameters, stacked
 from ident.regression.regression import Regression, Segment, merged, once
-from ident.regression.triangles import stacked
 
 #: Parts of a recording that are joined at once, then so many of what came of them, and so on: whoever made them.
 ARITY = 8

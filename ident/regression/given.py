@@ -15,9 +15,8 @@ from ident.errors import RegressionError
 from ident.model.model import Model
 from ident.model.term import Kind
 from ident.model.terms import TERMS
-from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.base import BaseParameters, base_parameters, r_factor
 from ident.regression.regression import Regression, Segment
-from ident.regression.triangles import r_factor
 from ident.robot.robot import Joint, Robot
 from ident.spatial.inertia import INERTIAL, Pose
 

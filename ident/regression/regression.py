@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen, or_one
 from ident.errors import RegressionError
 from ident.model.standard import DriveInertia, Viscous
-from ident.regression.base import BaseParameters
-from ident.regression.triangles import BLOCK, LARGE, gram_of, r_factor, stacked
+from ident.regression.base import BLOCK, LARGE, BaseParameters, gram_of, r_factor, stacked
 from ident.shown import Shown, shows
 from ident.spatial.inertia import INERTIAL
 

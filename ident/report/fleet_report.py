@@ -37,7 +37,7 @@ def write_fleet(
     against: str | Path | None = None,
     command: str = "",
 ) -> Path:
-    """Write the page of a fleet's table (`ident.compare.fleet.compared`) to `path`, whole or not at all.
+    """Write the page of a fleet's table (`ident.compare.difference.compared`) to `path`, whole or not at all.
 
     failed: robots that could not be fitted, and why; against: the earlier table. Raises InputError where the file
     cannot be written.

@@ -24,11 +24,10 @@ from ident.regression.regression import Regression
 from ident.report import drawings, text
 from ident.report.body_figures import NO_SHAPES, Shapes
 from ident.report.doctor_text import lines_in, odds_in_words
-from ident.report.identifiable import identifiable_section
 from ident.report.outcome_text import calibration_rows, selection_sentences, tried_rows
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
-from ident.report.simulated import simulated
+from ident.report.sections import identifiable_section, simulated
 from ident.report.spectra import spectra
 from ident.report.symbols import Short, in_short, lengths, numbered
 from ident.report.verdict import Judgement, questions, verdict, warnings

@@ -200,8 +200,8 @@ def files_of(experiment: Path) -> list[Path]:
     A folder of CAD reports stands for the files in it.
     """
     from ident.experiment import read_experiment
+    from ident.pipelines.estimated import sources_of
     from ident.pipelines.loaded import described_in
-    from ident.pipelines.sources import sources_of
 
     found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
     with suppress(IdentError):

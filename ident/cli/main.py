@@ -45,8 +45,7 @@ from ident.cli.experiments import doctor, fleet, init, select
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
 from ident.cli.motions import excite, postures, sweep
-from ident.cli.payload import payload
-from ident.cli.report import export, report
+from ident.cli.report import export, payload, report
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import Sharing
 

@@ -22,13 +22,15 @@ from ident.logs.readers.formats import (
     Chunk,
     Reference,
     Request,
+    first_stamp,
     is_bag,
     line_of_first_row,
     locate,
     read_chunks,
+    seconds,
+    units,
 )
 from ident.logs.readings import continued
-from ident.logs.stamps import first_stamp, seconds, units
 from ident.robot import Robot
 from ident.shown import shows
 

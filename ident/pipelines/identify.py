@@ -19,11 +19,10 @@ from ident.pipelines import steps
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
-from ident.pipelines.estimated import experiment_of, made_from, origin_of, results_folder
+from ident.pipelines.estimated import experiment_of, made_from, origin_of, require_apart, results_folder, sources_of
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_springs, with_terms, without_idle
-from ident.pipelines.sources import require_apart, sources_of
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
 from ident.pipelines.stretches import cut_up, in_stretches, validated_anew
 from ident.pipelines.validated import validated

@@ -13,8 +13,7 @@ from ident.errors import IdentError, LogError
 from ident.estimate import Estimate
 from ident.logs.log import read_columns
 from ident.logs.manifest import Recording
-from ident.logs.readers.formats import Chunk
-from ident.logs.stamps import first_stamp, seconds
+from ident.logs.readers.formats import Chunk, first_stamp, seconds
 from ident.pipelines.estimated import as_estimated
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.raw_recording import part_name, stretches

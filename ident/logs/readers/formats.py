@@ -1,5 +1,6 @@
 """What is asked of a log file, where it is (under the data set's folder, or fetched once from its public address), and
-every format of those that can be read: one registry, from which endings and errors are made.
+every format of those that can be read: one registry, from which endings and errors are made; and the time of rows in
+seconds, from one column or from several of one clock (seconds and nanoseconds).
 
 A new format is one file with a function that yields the columns of a `Request`, and one entry of FORMATS.
 """
@@ -11,13 +12,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
 from ident.errors import LogError, need, plural
 from ident.files import file_sha256
-from ident.logs.manifest import Column, Manifest, TextFormat
+from ident.logs.manifest import DATES, Column, Manifest, Signal, TextFormat, si_factor
 
 Reference = tuple[str | None, Column | None]  # array and column
 Chunk = list[np.ndarray]  # one (rows,) array per column; integers stay integers, so that clocks in ns keep their digits
@@ -250,3 +252,34 @@ def _fetch(name: str, file: str, url: str, sha256: str, manifest: Path) -> Path:
             file=manifest,
             fix=f"Try again later, or set the environment variable {VARIABLE} to a folder that holds it",
         ) from None
+
+
+#: s of a day.
+_DAY = 86400.0
+
+
+def units(time: Signal) -> tuple[str, ...]:
+    """Return the unit of each column of a clock."""
+    return (time.unit,) if isinstance(time.unit, str) else time.unit
+
+
+def first_stamp(columns: Chunk) -> tuple[int | float, ...]:
+    """Return the clock's first row as the file has it; 0 where no number is there."""
+    found: list[int | float] = [c[0].item() for c in columns]
+    return tuple(x if isfinite(x) else 0 for x in found)
+
+
+def seconds(columns: Chunk, time: Signal, first: tuple[int | float, ...]) -> tuple[float, np.ndarray]:
+    """Return a recording's first stamp in seconds, and the seconds of rows since then.
+
+    It is subtracted before the clock becomes a float: ns need 61 bits.
+    """
+    start, since = 0.0, np.zeros(len(columns[0]))
+    for column, unit, begun in zip(columns, units(time), first, strict=True):
+        small = column.dtype.kind in "biu" and column.itemsize < 8  # differences of small integers may not fit them
+        size, whole = si_factor(unit, "time"), column.astype(np.int64) if small else column
+        with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
+            start, since = start + begun * size, since + (whole - begun) * size
+    if DATES in units(time) and since[0] < 0:
+        since += _DAY  # a part after midnight, of clock times alone
+    return start, since

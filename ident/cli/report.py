@@ -58,10 +58,8 @@ def report(
             )
         answer(**outcome(done))
     else:
-        raise InputError(
-            f"wanted an estimate and its experiment, or two estimates or more, got {plural(len(files), 'path')}",
-            fix="Such as: ident report estimate.json experiments/NAME",
-        )
+        problem = f"wanted an estimate and its experiment, or two estimates or more, got {plural(len(files), 'path')}"
+        raise InputError(problem, fix="Such as: ident report estimate.json experiments/NAME")
     say(f"wrote {out}" + (f" and its figures to {figures}" if figures else ""))
 
 

@@ -323,10 +323,8 @@ def _same(a: str, first: Estimate, b: str, second: Estimate) -> None:
         raise ModelError(f"'{a}' and '{b}' have other parameters{which}", fix="Fit both with the same robot and terms")
     alike = first.base.names == second.base.names and np.allclose(first.base.K, second.base.K, rtol=1e-9, atol=1e-12)
     if not alike:
-        raise ModelError(
-            f"'{a}' and '{b}' have other base parameters, so their robots differ in geometry",
-            fix="Fit both with the same robot file",
-        )
+        problem = f"'{a}' and '{b}' have other base parameters, so their robots differ in geometry"
+        raise ModelError(problem, fix="Fit both with the same robot file")
 
 
 def _change(name: str, first: Estimate, second: Estimate) -> Change:

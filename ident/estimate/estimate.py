@@ -326,10 +326,8 @@ def require_same(estimate: Estimate, robot: Robot) -> None:
     for what, own, others in (("links", estimate.links, robot.links), ("joints", estimate.joints, robot.joint_names)):
         if own != others:
             first, second = (", ".join([*names[:6], *(["..."] if len(names) > 6 else [])]) for names in (own, others))
-            raise ModelError(
-                f"the estimate of '{estimate.robot}' has {what} {first}, robot '{robot.name}' has {second}",
-                fix="Give the robot that was identified, with its joints in that order",
-            )
+            problem = f"the estimate of '{estimate.robot}' has {what} {first}, robot '{robot.name}' has {second}"
+            raise ModelError(problem, fix="Give the robot that was identified, with its joints in that order")
 
 
 #: Terms of a joint that show themselves as soon as it moves.

@@ -201,11 +201,8 @@ def compatible(
         if word not in words:
             raise ModelError(f"is '{word}', wanted {' or '.join(repr(w) for w in words)}", key=name)
     if metric == "entropic" and not feasible:
-        raise ModelError(
-            "is 'entropic', finite only for links that can exist, and feasible is false",
-            key="metric",
-            fix="Use metric = 'pull-back', or let feasible be true",
-        )
+        problem = "is 'entropic', finite only for links that can exist, and feasible is false"
+        raise ModelError(problem, key="metric", fix="Use metric = 'pull-back', or let feasible be true")
 
 
 def _noise(regression: Regression, loss: Loss, sigma: ArrayLike | None, plain: bool) -> Array:

@@ -56,10 +56,8 @@ class Prior:
         for i, body in enumerate(self.inertials):
             found = consistency(body)
             if not found.consistent:
-                raise ModelError(
-                    f"link {i + 1} of the prior ({self.source}) cannot exist: {'; '.join(found.failures())}",
-                    fix="Correct the CAD table, or fit without one",
-                )
+                problem = f"link {i + 1} of the prior ({self.source}) cannot exist: {'; '.join(found.failures())}"
+                raise ModelError(problem, fix="Correct the CAD table, or fit without one")
 
     def scaled(self, scale: float) -> Prior:
         """Return the prior with all bodies heavier by this factor."""

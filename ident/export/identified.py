@@ -134,10 +134,8 @@ class Identified:
         }
         for joint, value in found.items():
             if value < 0 and plain()[kind.name].nonnegative:
-                raise ModelError(
-                    f"{joint}.{kind.name} is {value:g}, wanted at least 0",
-                    fix="Fit with the constrained estimator, which keeps it there",
-                )
+                problem = f"{joint}.{kind.name} is {value:g}, wanted at least 0"
+                raise ModelError(problem, fix="Fit with the constrained estimator, which keeps it there")
         return found
 
     def about(self, *places: Kind) -> tuple[tuple[str, ...], tuple[str, ...]]:

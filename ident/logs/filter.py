@@ -128,11 +128,8 @@ def low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key:
             fix=f"Choose a cut-off below {rate_hz / 2:g} Hz, or leave the filter out",
         )
     if cutoff_hz < LOWEST * rate_hz:
-        raise LogError(
-            f"a cut-off of {cutoff_hz:g} Hz is less than a millionth of the sampling rate of {rate_hz:g} Hz",
-            key=key,
-            fix="Correct the unit of the time stamps, or choose a higher cut-off",
-        )
+        problem = f"a cut-off of {cutoff_hz:g} Hz is less than a millionth of the sampling rate of {rate_hz:g} Hz"
+        raise LogError(problem, key=key, fix="Correct the unit of the time stamps, or choose a higher cut-off")
     found, N = butterworth(cutoff_hz / rate_hz, order), len(x)
     pad = min(N - 1, max(3 * (order + 1), ceil(2 * rate_hz / cutoff_hz)))
     y = in_eights(np.concatenate([reflected(x, 0, pad), x, reflected(x, -1, pad)]))
@@ -183,11 +180,8 @@ def _thinned(blocks: Iterator[Array], factor: int) -> Iterator[Array]:
         begun.append(block)
     beginning = np.concatenate(begun)
     if len(beginning) < 2:
-        raise LogError(
-            f"{plural(len(beginning), 'row')} cannot be thinned by {factor}",
-            key="decimation",
-            fix="Use a longer recording or smaller factors",
-        )
+        problem = f"{plural(len(beginning), 'row')} cannot be thinned by {factor}"
+        raise LogError(problem, key="decimation", fix="Use a longer recording or smaller factors")
     ends = reflected(beginning, 0, _PAD)
     state = found.settled(ends[0])
     panels = np.empty((ends.shape[1] // 8, len(beginning) + (_MEMORIES + 1) * found.memory + 2 * _PAD, 8))
@@ -213,11 +207,8 @@ def checked(factors: Sequence[int]) -> tuple[int, ...]:
     """Return the factors as integers. Raises LogError for one outside 2 to 13."""
     for factor in factors:
         if isinstance(factor, bool) or int(factor) != factor or not 2 <= factor <= LARGEST:
-            raise LogError(
-                f"a decimation factor is {factor}, wanted a whole number from 2 to {LARGEST}",
-                key="decimation",
-                fix="Split a large factor: [10, 10] thins by 100",
-            )
+            problem = f"a decimation factor is {factor}, wanted a whole number from 2 to {LARGEST}"
+            raise LogError(problem, key="decimation", fix="Split a large factor: [10, 10] thins by 100")
     return tuple(int(f) for f in factors)
 
 

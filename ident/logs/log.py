@@ -351,11 +351,9 @@ def _chunks(
         sizes = [len(next(iter(p.values()))[0]) if p else 0 for p in parts]
         if len(set(sizes)) > 1:
             short, long = record.files[int(np.argmin(sizes))], record.files[int(np.argmax(sizes))]
-            raise LogError(
-                f"has fewer rows than '{long}', from which '{record.name}' takes other signals",
-                file=short,
-                fix="Give rows = [first, last] that both files have, if their rows belong together",
-            )
+            problem = f"has fewer rows than '{long}', from which '{record.name}' takes other signals"
+            fix = "Give rows = [first, last] that both files have, if their rows belong together"
+            raise LogError(problem, file=short, fix=fix)
         yield {quantity: columns for part in parts for quantity, columns in part.items()}
 
 
@@ -382,21 +380,16 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
     """Return a signal on the joint side in SI units as (rows, n), checked against the robot's joints."""
     n = robot.n
     if len(columns) != n:
-        raise LogError(
-            f"{signal.quantity} has {plural(len(columns), 'column')}, robot '{robot.name}' has {n} joints",
-            file=manifest.file,
-            fix=f"Name one column per joint, in the order {', '.join(robot.joint_names)}",
-        )
+        problem = f"{signal.quantity} has {plural(len(columns), 'column')}, robot '{robot.name}' has {n} joints"
+        fix = f"Name one column per joint, in the order {', '.join(robot.joint_names)}"
+        raise LogError(problem, file=manifest.file, fix=fix)
     units = (signal.unit,) * n if isinstance(signal.unit, str) else signal.unit
     gains = np.broadcast_to(np.asarray(signal.gain), (n,)) if np.size(signal.gain) in (1, n) else None
     if gains is None or len(units) != n:
         raise LogError(f"unit or gain of {signal.quantity} is not one per joint", file=manifest.file)
     if signal.side == "motor" and robot.transmission is None:
-        raise LogError(
-            f"{signal.quantity} is on the motor side, but robot '{robot.name}' has no transmission",
-            file=manifest.file,
-            fix="Give the robot a [transmission], or set side = 'joint'",
-        )
+        problem = f"{signal.quantity} is on the motor side, but robot '{robot.name}' has no transmission"
+        raise LogError(problem, file=manifest.file, fix="Give the robot a [transmission], or set side = 'joint'")
     for joint, unit in zip(robot.joints, units, strict=True):
         kind = kind_of(unit, signal.quantity)
         if signal.side == "joint" and kind not in {RAW, "length" if joint.slides else "angle"}:

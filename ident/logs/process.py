@@ -136,20 +136,16 @@ class Processing:
         if self.derivative == "savgol" and not (
             self.savgol_window % 2 and 2 <= self.savgol_degree < self.savgol_window
         ):
-            raise LogError(
-                f"a window of {self.savgol_window} samples and degree {self.savgol_degree} do not fit",
-                key="savgol_window",
-                fix="Use an odd window, longer than the degree, and a degree of 2 or more",
-            )
+            problem = f"a window of {self.savgol_window} samples and degree {self.savgol_degree} do not fit"
+            fix = "Use an odd window, longer than the degree, and a degree of 2 or more"
+            raise LogError(problem, key="savgol_window", fix=fix)
         if self.derivative == "fourier":
             if self.fourier_period_s is None or not self.fourier_harmonics or self.fourier_harmonics < 1:
                 raise LogError("needs fourier_period_s and fourier_harmonics", key="derivative = 'fourier'")
             if self.velocity == "measured" or self.position_hz or self.velocity_hz or self.acceleration_hz:
-                raise LogError(
-                    "takes velocity and acceleration from the fitted series",
-                    key="derivative = 'fourier'",
-                    fix="Leave out velocity = 'measured', position_hz, velocity_hz and acceleration_hz",
-                )
+                problem = "takes velocity and acceleration from the fitted series"
+                fix = "Leave out velocity = 'measured', position_hz, velocity_hz and acceleration_hz"
+                raise LogError(problem, key="derivative = 'fourier'", fix=fix)
 
     def left_out(self, step: float) -> float:
         """Return how much of a recording's beginning [s] is left out, of one with this time step [s]."""
@@ -402,12 +398,8 @@ def _derivatives(
 
     if p.velocity == "measured":
         if measured is None:
-            raise LogError(
-                "no velocity was measured",
-                file=log.file,
-                key="velocity = 'measured'",
-                fix="Use velocity = 'position', or name the velocity's columns in the manifest",
-            )
+            fix = "Use velocity = 'position', or name the velocity's columns in the manifest"
+            raise LogError("no velocity was measured", file=log.file, key="velocity = 'measured'", fix=fix)
         qd = filters.low_pass(measured, p.velocity_hz, rate, p.order, "velocity_hz")
     else:
         qd = filters.low_pass(slope(q), p.velocity_hz, rate, p.order, "velocity_hz")

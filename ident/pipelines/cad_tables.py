@@ -204,11 +204,9 @@ def _require_table_alone(found: Examined) -> None:
     sure = [str(cause) for cause in found.outside if found.refused or not cause.rivals]
     sure += [str(f) for f in found.diagnosis.faults if isinstance(f.move, OtherView) and f.asserted and not f.slight]
     if sure:
-        raise CadError(
-            f"is not to be corrected: the mistake is elsewhere, {sure[0]}",
-            file=found.source or found.loaded.experiment.robot,
-            fix="Mend that first; `ident doctor` says more",
-        )
+        problem = f"is not to be corrected: the mistake is elsewhere, {sure[0]}"
+        fix = "Mend that first; `ident doctor` says more"
+        raise CadError(problem, file=found.source or found.loaded.experiment.robot, fix=fix)
 
 
 def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression, tuple[NamedCause, ...]]:
@@ -222,11 +220,8 @@ def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression, tuple[NamedC
     if regression.model != loaded.model.fingerprint() and not loaded.experiment.own_model:
         loaded = as_compressed(loaded, load_factors(path))
     if regression.model != loaded.model.fingerprint():
-        raise RegressionError(
-            "belongs to another robot or model than the experiment's",
-            file=path,
-            fix="Run `ident run` again, or leave out --fit",
-        )
+        problem = "belongs to another robot or model than the experiment's"
+        raise RegressionError(problem, file=path, fix="Run `ident run` again, or leave out --fit")
     estimate = path.with_name("estimate.json")
     return loaded, regression, load_estimate(estimate).causes if estimate.is_file() else ()
 

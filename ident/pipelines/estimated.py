@@ -167,11 +167,8 @@ def require_apart(out: str | Path, sources: Iterable[Path | None], known: Iterab
     """
     out = Path(out)
     if out.is_file() and (_is_one(out.resolve(), sources) or file_sha256(out) in known):
-        raise InputError(
-            "is one of the files that this is made from, and would be lost",
-            file=out,
-            fix=f"Write it elsewhere, such as --out new/{out.name}",
-        )
+        problem = "is one of the files that this is made from, and would be lost"
+        raise InputError(problem, file=out, fix=f"Write it elsewhere, such as --out new/{out.name}")
 
 
 def _is_one(out: Path, sources: Iterable[Path | None]) -> bool:

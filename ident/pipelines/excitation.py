@@ -264,20 +264,16 @@ def _sensible(wishes: ExciteWishes) -> None:
         raise ExcitationError(f"the time budget is {wishes.seconds:g} s, wanted a positive number")
     samples = wishes.duration * wishes.periods * positive(wishes.rate, "the sampling rate [Hz]")
     if samples > _SAMPLES:
-        raise ExcitationError(
-            f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most",
-            fix="Lower the sampling rate, or play the one period of trajectory.json several times",
-        )
+        fix = "Lower the sampling rate, or play the one period of trajectory.json several times"
+        raise ExcitationError(f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most", fix=fix)
 
 
 def _basis(wishes: ExciteWishes) -> Fourier | PeriodicSpline:
     elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
     if wishes.splines is not None:
         if elsewhere:
-            raise ExcitationError(
-                "a periodic spline ends where it starts, and another --end is given",
-                fix="Leave out --end, or --splines: a Fourier series gets a polynomial that leads there",
-            )
+            fix = "Leave out --end, or --splines: a Fourier series gets a polynomial that leads there"
+            raise ExcitationError("a periodic spline ends where it starts, and another --end is given", fix=fix)
         return PeriodicSpline(wishes.duration, wishes.splines)
     base = 2.0 * math.pi / wishes.duration
     return FourierAndPolynomial(base, wishes.order) if elsewhere else Fourier(base, wishes.order)

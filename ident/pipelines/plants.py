@@ -84,11 +84,8 @@ class Dynamics:
             if value is not None and not 0 < value < np.inf:
                 raise InputError(f"{value} is no {what}", key=key, fix="Give a positive number of seconds")
         if seconds > _MOST * (step or 1e-3):
-            raise InputError(
-                f"{seconds:g} s in steps of {step or 1e-3:g} s are more than {_MOST:,} samples",
-                key="--simulate",
-                fix="Simulate a shorter time",
-            )
+            problem = f"{seconds:g} s in steps of {step or 1e-3:g} s are more than {_MOST:,} samples"
+            raise InputError(problem, key="--simulate", fix="Simulate a shorter time")
         known = plant(self.model, self.theta)
         state = np.asarray(q, dtype=np.float64), np.asarray(qd, dtype=np.float64)
         if step is not None:

@@ -60,10 +60,8 @@ def given_model(names: Sequence[str]) -> Model:
             break
         links.append(link)
     if not links:
-        raise RegressionError(
-            "the names begin with no link",
-            fix=f"Name ten parameters of each link, links first, such as LINK.m, in the order {', '.join(INERTIAL)}",
-        )
+        fix = f"Name ten parameters of each link, links first, such as LINK.m, in the order {', '.join(INERTIAL)}"
+        raise RegressionError("the names begin with no link", fix=fix)
     for name in names:
         if not all(name.rpartition(".")[::2]):
             raise RegressionError(f"'{name}' is no parameter's name", fix="Write OWNER.KIND, such as joint1.viscous")

@@ -73,10 +73,8 @@ def write_report(
     """
     path = known_format(path, pictures)
     if estimate.base.standard != model.names:
-        raise ModelError(
-            f"the estimate of '{estimate.robot}' has other parameters than the model",
-            fix="Use the robot and the terms that were fitted",
-        )
+        problem = f"the estimate of '{estimate.robot}' has other parameters than the model"
+        raise ModelError(problem, fix="Use the robot and the terms that were fitted")
     report = gather(
         estimate,
         model=model,

@@ -192,10 +192,8 @@ def plant(
         needs: tuple[str, ...] = getattr(term, "needs", ())
         if not set(needs) <= signals.keys() & RECORDED.keys():
             given = f", or give signals = {{'{needs[0]}': ...}}" if set(needs) <= RECORDED.keys() else ""
-            raise ModelError(
-                f"a simulation does not know {term.kind.words}, which needs the {' and '.join(needs)}",
-                fix=f"Leave it out of the model{given}",
-            )
+            problem = f"a simulation does not know {term.kind.words}, which needs the {' and '.join(needs)}"
+            raise ModelError(problem, fix=f"Leave it out of the model{given}")
         given_signals = {name: signals[name] for name in needs}
         still, pushed = (term.column(0 * probe, 0 * probe, 0 * probe + x, **given_signals) for x in (0.0, 1.0))
         inertia = pushed - still

@@ -86,15 +86,11 @@ def start(
     for joint, x, (low, high) in zip(plant.robot.joints, state[:n], plant.limits.T, strict=True):
         if limits and not low - BEYOND <= x <= high + BEYOND:
             unit = joint.unit("position")
-            raise ModelError(
-                f"joint '{joint.name}' starts at {x:g} {unit}, outside its limits {low:g} to {high:g} {unit}",
-                fix="Start inside, or set stop_at_limits=False",
-            )
+            problem = f"joint '{joint.name}' starts at {x:g} {unit}, outside its limits {low:g} to {high:g} {unit}"
+            raise ModelError(problem, fix="Start inside, or set stop_at_limits=False")
     if torque is not None and not callable(torque):
-        raise ModelError(
-            f"torque must be a function of t, q and qd, got {type(torque).__name__}",
-            fix="Wrap torques over time, (N, n) at the times (N,), as SampledTorque(times, torques)",
-        )
+        fix = "Wrap torques over time, (N, n) at the times (N,), as SampledTorque(times, torques)"
+        raise ModelError(f"torque must be a function of t, q and qd, got {type(torque).__name__}", fix=fix)
     if isinstance(torque, SampledTorque):
         if torque.tau.shape[1] != n:
             raise ModelError(f"the sampled torques have {torque.tau.shape[1]} columns, the robot has {n} joints")

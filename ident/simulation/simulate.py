@@ -102,10 +102,8 @@ def simulate_fixed(
     if control_period is not None:
         held = whole_ratio(positive(control_period, "control_period"), step)
         if held is None:
-            raise ModelError(
-                f"the control period {control_period:g} s is not a whole number of steps of {step:g} s",
-                fix="Choose a step that divides it",
-            )
+            problem = f"the control period {control_period:g} s is not a whole number of steps of {step:g} s"
+            raise ModelError(problem, fix="Choose a step that divides it")
     t = step * np.append(np.arange(0, steps, whole(every, "every")), steps)
     span = (0.0, float(duration))
     state, drives = start(plant, q, qd, torque, span, period=control_period, limits=stop_at_limits)
@@ -276,10 +274,8 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
     torques = checked(tau, (None,) * (3 if np.ndim(tau) == 3 else 2), "tau", ModelError)
     torques = torques if torques.ndim == 3 else torques[None]
     if torques.shape[2] != n or torques.shape[0] not in (1, len(start)) or torques.shape[1] < 2:
-        raise ModelError(
-            f"tau must have shape (steps + 1, {n}) or ({len(start)}, steps + 1, {n}), got {np.shape(tau)}",
-            fix="Give the torques at both ends of every step",
-        )
+        problem = f"tau must have shape (steps + 1, {n}) or ({len(start)}, steps + 1, {n}), got {np.shape(tau)}"
+        raise ModelError(problem, fix="Give the torques at both ends of every step")
     steps = torques.shape[1] - 1
     if not 0 < step < np.inf:
         raise ModelError(f"the step must be a positive time, got {step}")
@@ -287,10 +283,8 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
     if steps % every:
         raise ModelError(f"every {every}th of {steps} steps cannot be kept", fix="Choose a divisor of the steps")
     if plant.drive is None:
-        raise ModelError(
-            f"rollouts take drive inertia joint by joint, but a motor of '{plant.robot.name}' turns with several",
-            fix="Use simulate",
-        )
+        problem = f"rollouts take drive inertia joint by joint, but a motor of '{plant.robot.name}' turns with several"
+        raise ModelError(problem, fix="Use simulate")
     kept = steps // every + 1
     q_out, qd_out = np.empty((len(start), kept * n)), np.empty((len(start), kept * n))
     rollout_rows(

@@ -313,10 +313,8 @@ def planar(
     """
     _require_count(n)
     if n > _MOST:
-        raise ModelError(
-            f"a planar arm of {n} links has more terms than anyone reads, the most is {_MOST}",
-            fix="Use write_c or write_python with planar_arm, which take any number of links",
-        )
+        problem = f"a planar arm of {n} links has more terms than anyone reads, the most is {_MOST}"
+        raise ModelError(problem, fix="Use write_c or write_python with planar_arm, which take any number of links")
     ones = _positive(n, 1.0, "lengths")
     arm = planar_arm(n)
     names = (*(f"a{i + 1}" for i in range(n)), *(f"m{i + 1}" for i in range(n)), "g0")

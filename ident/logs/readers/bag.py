@@ -57,22 +57,17 @@ def choose_topic(path: Path, name: str, topic: str = "") -> Topic:
     if topic:
         match = [t for t in there if t.name == topic]
         if not match:
-            raise LogError(
-                f"there is no topic '{topic}'{nearest(topic, [t.name for t in there])}",
-                file=name,
-                fix=f"It has: {listed}",
-            )
+            problem = f"there is no topic '{topic}'{nearest(topic, [t.name for t in there])}"
+            raise LogError(problem, file=name, fix=f"It has: {listed}")
         if match[0].type != JOINT_STATE:
             raise LogError(f"topic '{topic}' is {match[0].type}, wanted {JOINT_STATE}", file=name)
         return match[0]
     if not states:
         raise LogError(f"has no topic of type {JOINT_STATE}", file=name, fix=f"It has: {listed}")
     if len(states) > 1:
-        raise LogError(
-            f"has {len(states)} topics of joint states: {', '.join(t.name for t in states)}",
-            file=name,
-            fix="Say which is meant: topic = '...' in the recording, --topic on the command line",
-        )
+        problem = f"has {len(states)} topics of joint states: {', '.join(t.name for t in states)}"
+        fix = "Say which is meant: topic = '...' in the recording, --topic on the command line"
+        raise LogError(problem, file=name, fix=fix)
     return states[0]
 
 

@@ -210,11 +210,9 @@ def locate(manifest: Manifest, file: str) -> Path:
     public = inside != manifest.folder
     if public and not data:
         if file not in remotes:
-            raise LogError(
-                f"'{file}' has no [[remote]] address and ${VARIABLE} is not set",
-                file=manifest.file,
-                fix=f"Set the environment variable {VARIABLE} to the folder that holds {manifest.name}'s folder",
-            )
+            problem = f"'{file}' has no [[remote]] address and ${VARIABLE} is not set"
+            fix = f"Set the environment variable {VARIABLE} to the folder that holds {manifest.name}'s folder"
+            raise LogError(problem, file=manifest.file, fix=fix)
         return _fetch(manifest.name, file, remotes[file].url, remotes[file].sha256, manifest.file)
     folder = Path(data) / inside.lstrip("/") if public and data else manifest.file.parent / manifest.folder
     root, path = folder.resolve(), (folder / file).resolve()
@@ -228,11 +226,9 @@ def locate(manifest: Manifest, file: str) -> Path:
         hint = f", or unset {VARIABLE} to have it fetched" if file in remotes and VARIABLE in manifest.folder else ""
         raise LogError(f"there is no file '{file}' in the data folder", file=manifest.file, fix=f"Put it there{hint}")
     if file in remotes and file_sha256(path) != remotes[file].sha256:
-        raise LogError(
-            f"'{file}' is not the published file: its SHA-256 differs from [[remote]]",
-            file=manifest.file,
-            fix="Take the published file, or remove its [[remote]] table if yours is meant",
-        )
+        problem = f"'{file}' is not the published file: its SHA-256 differs from [[remote]]"
+        fix = "Take the published file, or remove its [[remote]] table if yours is meant"
+        raise LogError(problem, file=manifest.file, fix=fix)
     return path
 
 
@@ -247,11 +243,9 @@ def _fetch(name: str, file: str, url: str, sha256: str, manifest: Path) -> Path:
     except ValueError:
         raise LogError(f"'{file}' fetched from {url} has another SHA-256 than [[remote]] says", file=manifest) from None
     except OSError as cause:  # network errors of requests are OSError
-        raise LogError(
-            f"'{file}' could not be fetched from {url} ({type(cause).__name__})",
-            file=manifest,
-            fix=f"Try again later, or set the environment variable {VARIABLE} to a folder that holds it",
-        ) from None
+        problem = f"'{file}' could not be fetched from {url} ({type(cause).__name__})"
+        fix = f"Try again later, or set the environment variable {VARIABLE} to a folder that holds it"
+        raise LogError(problem, file=manifest, fix=fix) from None
 
 
 #: s of a day.

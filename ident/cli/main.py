@@ -41,7 +41,7 @@ from ident.cli.console import (
     tell_note,
 )
 from ident.cli.dynamics import codegen, dynamics
-from ident.cli.experiments import doctor, fleet, init, select
+from ident.cli.experiments import changes, doctor, fleet, init, select
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
 from ident.cli.motions import excite, postures, sweep
@@ -93,8 +93,6 @@ def run(
     if not watch:
         _run(experiment, share, out)
         return
-    from ident.cli.experiments import changes
-
     if asked().json:
         raise InputError("goes on, and --json is one document", key="--watch", fix="Leave one of them out")
     with suppress(KeyboardInterrupt):  # while it waits; all that was found is written then

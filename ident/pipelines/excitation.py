@@ -12,6 +12,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.compare.difference import cad_theta
 from ident.errors import ExcitationError, IdentError, InputError, need, require_known
+from ident.estimate.least_squares import joint_noise
 from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
 from ident.excitation.limits import KinematicLimits, TorqueLimits, soft_told
@@ -332,8 +333,6 @@ def friction_terms(robot: Robot) -> list[Term]:
 
 def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
     """Return what an experiment says, whose logs count already."""
-    from ident.estimate.least_squares import joint_noise
-
     assert wishes.after is not None
     if wishes.cad is not None:
         raise ExcitationError("--cad and --after are both given", fix="The experiment names its own CAD table")

@@ -25,7 +25,7 @@ from ident.logs.check import NOTES, OVER
 from ident.model import Model
 from ident.pipelines.estimated import processing_told
 from ident.pipelines.loaded import Loaded, described_in
-from ident.pipelines.select import open_load
+from ident.pipelines.select import open_load, restored
 from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, packed_columns, require_rows
@@ -171,8 +171,6 @@ def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
 
 def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:
     """Return the experiment with joint terms and filters of the factors, as far as its file leaves them open."""
-    from ident.pipelines.select import restored
-
     model = loaded.model
     if not loaded.experiment.own_model and model.fingerprint() != factors.regression.model:
         model = restored(model, factors.shapes, factors.regression.base.standard)

@@ -16,6 +16,7 @@ from ident.pipelines.select import require_load, with_friction
 from ident.pipelines.steps import Warned, processing_of
 from ident.pipelines.validated import validated
 from ident.pipelines.wishes import Sharing
+from ident.report.text import unit
 from ident.tables import Table, read_toml, string, typed
 from ident.tell import Tell, logged
 
@@ -143,8 +144,6 @@ def of_robot(template: Loaded | None, member: Member) -> Identified:
 
 
 def _identified(name: str, estimate: Estimate, loaded: Loaded) -> Identified:
-    from ident.report.text import unit
-
     return Identified(
         name,
         estimate.base.names,

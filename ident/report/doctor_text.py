@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ident.cad.table import Cad
 from ident.compare.causes.tables import changed_by, in_units_of
+from ident.compare.doctor import TOLERANCES, Diagnosis
 
 if TYPE_CHECKING:
-    from ident.cad.table import Cad
     from ident.compare.causes.causes import Cause, Examination
-    from ident.compare.doctor import Diagnosis
     from ident.estimate.interval import Intervals
 
 _SHOWN = 10  # numbers of one fault
@@ -147,8 +147,6 @@ def interval_sentences(allowed: Intervals) -> list[str]:
 
 def _learnt(diagnosis: Diagnosis) -> str:
     """Return where the tolerance comes from, in words; nothing for one that was given."""
-    from ident.compare.doctor import TOLERANCES
-
     if diagnosis.learnt is None:
         return ""
     low, high = diagnosis.learnt

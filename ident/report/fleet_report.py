@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ident.errors import plural
+from ident.estimate.covariance import half_widths
 from ident.report import text
 from ident.report.figures import BLUE, MEASURED, PALE, RED
 from ident.report.page import write
@@ -113,8 +114,6 @@ def drawing(table: pd.DataFrame, parameter: str) -> Drawing:
 
     The farthest are named; of more than sixteen robots not all are named below the axis.
     """
-    from ident.estimate.covariance import half_widths
-
     rows = table[(table["parameter"] == parameter) & (table["standard_error"] > 0)]
     wide = {dof: float(half_widths(1.0, max(int(dof), 1))) for dof in rows["dof"].unique()}
     half = (rows["standard_error"] * rows["dof"].map(wide)).to_numpy()

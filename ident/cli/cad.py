@@ -188,7 +188,7 @@ def _end(done: RefinedTable) -> None:
 
 
 def _show_diagnosis(found: Examined, freed: bool = False) -> None:
-    from ident.report.doctor_text import diagnosis_sentences, freed_sentences
+    from ident.report.outcome_text import diagnosis_sentences, freed_sentences
 
     for cause in found.outside:
         say(

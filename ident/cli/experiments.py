@@ -59,7 +59,7 @@ def select(experiment: ExperimentPath) -> None:
 @guarded
 def doctor(experiment: ExperimentPath) -> None:
     """Find what is wrong with the robot file, logs, model or CAD table of an experiment, and say what to change."""
-    from ident.report.doctor_text import examination_sentences
+    from ident.report.outcome_text import examination_sentences
 
     with progress() as tell:
         found = pipelines.doctor(experiment, tell)

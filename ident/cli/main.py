@@ -40,11 +40,10 @@ from ident.cli.console import (
     tell_aside,
     tell_note,
 )
-from ident.cli.dynamics import codegen, dynamics
 from ident.cli.experiments import changes, doctor, fleet, init, select
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
-from ident.cli.motions import excite, postures, sweep
+from ident.cli.motions import codegen, dynamics, excite, postures, sweep
 from ident.cli.report import export, payload, report
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import Sharing

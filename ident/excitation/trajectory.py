@@ -240,7 +240,7 @@ def write_csv(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: Ar
     """
     import pandas as pd
 
-    from ident.simulation.storage import TIME, columns
+    from ident.simulation.run import TIME, columns
 
     rows, at_rest = _checked(robot, t, q, qd, qdd)
     about = f"# Motion for {origin(robot)}\n# SI units, one row per time; starts and ends at rest: {at_rest}\n"

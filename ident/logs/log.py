@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.files import file_sha256
-from ident.logs.left_out import left_out
 from ident.logs.manifest import DATES, RAW, Manifest, Recording, Signal, kind_of, si_factor
 from ident.logs.readers.formats import (
     EVERYTHING,
@@ -30,7 +29,7 @@ from ident.logs.readers.formats import (
     seconds,
     units,
 )
-from ident.logs.readings import continued
+from ident.logs.readings import continued, left_out
 from ident.robot import Robot
 from ident.shown import shows
 

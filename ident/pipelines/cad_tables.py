@@ -369,8 +369,8 @@ def _changes(
 
 def _write_report(work: Path, done: RefinedTable, wishes: CadWishes) -> None:
     from ident.report.body_figures import link_figure
-    from ident.report.doctor_text import diagnosis_sentences, freed_sentences, interval_sentences
     from ident.report.figures import save_figure
+    from ident.report.outcome_text import diagnosis_sentences, freed_sentences, interval_sentences
 
     found, allowed = done.examined, done.allowed
     assert allowed is not None

@@ -24,8 +24,7 @@ from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_springs, with_terms, without_idle
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
-from ident.pipelines.stretches import cut_up, in_stretches, validated_anew
-from ident.pipelines.validated import validated
+from ident.pipelines.validated import cut_up, in_stretches, validated, validated_anew
 from ident.pipelines.wishes import ExportWishes, Sharing
 from ident.robot import read_robot
 from ident.tell import Tell, logged

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array, runs
 from ident.errors import plural
-from ident.logs.left_out import GAP, lost
 from ident.logs.manifest import si_factor
 from ident.logs.raw import RawTable
-from ident.logs.readings import resting
+from ident.logs.readings import GAP, lost, resting
 from ident.logs.recognised import ALIKE, BEYOND, fitting_units, named, related, scales
 from ident.pipelines.signals import STILL, Signals
 

@@ -23,8 +23,7 @@ from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import drawings, text
 from ident.report.body_figures import NO_SHAPES, Shapes
-from ident.report.doctor_text import lines_in, odds_in_words
-from ident.report.outcome_text import calibration_rows, selection_sentences, tried_rows
+from ident.report.outcome_text import calibration_rows, lines_in, odds_in_words, selection_sentences, tried_rows
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.sections import identifiable_section, simulated

@@ -345,9 +345,8 @@ class Fit:
 
     def _model(self, what: str) -> Model:
         if self.model is None:
-            raise ModelError(
-                f"there is no robot to {what} with", fix="Give it: ident.load(path, robot), or fit a model's motions"
-            )
+            problem = f"there is no robot to {what} with"
+            raise ModelError(problem, fix="Give it: ident.load(path, robot), or fit a model's motions")
         return self.model
 
     def _cad(self, cad: Cad | ArrayLike) -> tuple[Array, dict[str, float], str]:

@@ -342,9 +342,8 @@ def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
         else:  # a unit by itself is that of all numbers before it that have none
             units = [given or unit for given in units]
     if len(numbers) != robot.n or not np.isfinite(numbers).all():
-        raise InputError(
-            f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
-        )
+        problem = f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}"
+        raise InputError(problem, key=key)
     for joint, unit in zip(robot.joints, units, strict=True):
         if unit and (unit in ("deg", "rad")) == joint.slides:
             moves = "slides" if joint.slides else "turns"

@@ -314,9 +314,8 @@ def restored_terms(
         law = restored(kind, shape, owners)
         if law is None:
             told = ", ".join(f"{k} {v:g}" for k, v in shape.items()) or "no numbers"
-            raise ModelError(
-                f"'{owners[0]}.{kind}' with {told} beside it is no joint term that is known", fix="Fit again"
-            )
+            problem = f"'{owners[0]}.{kind}' with {told} beside it is no joint term that is known"
+            raise ModelError(problem, fix="Fit again")
         terms.append(Coupled(motor, motors[motor], law) if motor else law)
     return tuple(terms)
 

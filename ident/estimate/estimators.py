@@ -192,9 +192,8 @@ def compatible(
     if isinstance(weight, str):
         known["weight"] = (weight, ("cross-validated", "vanishing"))
     elif weight is not None and not 0.0 <= weight < np.inf:
-        raise ModelError(
-            f"is {weight:g}, wanted 'cross-validated', 'vanishing' or a number that is 0 or more", key="weight"
-        )
+        problem = f"is {weight:g}, wanted 'cross-validated', 'vanishing' or a number that is 0 or more"
+        raise ModelError(problem, key="weight")
     if isinstance(metric, str):
         known["metric"] = (metric, ("entropic", *_CONSTANT))
     for name, (word, words) in known.items():

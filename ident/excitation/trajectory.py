@@ -306,6 +306,5 @@ def require_joints(joints: tuple[str, ...], robot: Robot) -> None:
     """Raise ExcitationError unless the joints are the robot's, in its order."""
     if joints != robot.joint_names:
         has = f"robot {robot.name!r:.60} has {', '.join(robot.joint_names)}"
-        raise ExcitationError(
-            f"the trajectory moves {', '.join(joints)}, {has}", fix="Give all joints in the robot's order"
-        )
+        problem = f"the trajectory moves {', '.join(joints)}, {has}"
+        raise ExcitationError(problem, fix="Give all joints in the robot's order")

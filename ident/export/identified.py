@@ -108,9 +108,8 @@ class Identified:
     def geometry(self, target: str) -> Robot:
         """Return the robot; raises ModelError for a target that cannot do without."""
         if self.robot is None:
-            raise ModelError(
-                f"{target} needs the geometry of the robot", fix="Give the robot that was identified: --robot"
-            )
+            problem = f"{target} needs the geometry of the robot"
+            raise ModelError(problem, fix="Give the robot that was identified: --robot")
         return self.robot
 
     @property

@@ -392,9 +392,8 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
     for joint, unit in zip(robot.joints, units, strict=True):
         kind = kind_of(unit, signal.quantity)
         if signal.side == "joint" and kind not in {RAW, "length" if joint.slides else "angle"}:
-            raise LogError(
-                f"{signal.quantity} of {joint.kind} joint '{joint.name}' cannot be in '{unit}'", file=manifest.file
-            )
+            problem = f"{signal.quantity} of {joint.kind} joint '{joint.name}' cannot be in '{unit}'"
+            raise LogError(problem, file=manifest.file)
     if np.size(signal.offset) not in (1, n):
         raise LogError("offset of position is not one per joint", file=manifest.file)
     if np.size(signal.saturation) not in (1, n):

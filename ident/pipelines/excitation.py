@@ -341,9 +341,8 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
         raise ExcitationError(f"{flag} and --after are both given", fix="The experiment has a model of its own")
     loaded = as_run(load(wishes.after))
     if loaded.robot.fingerprint() != robot.fingerprint():
-        raise ExcitationError(
-            f"is about another robot, '{loaded.robot.name}'", file=wishes.after, fix="Give the robot of that experiment"
-        )
+        problem = f"is about another robot, '{loaded.robot.name}'"
+        raise ExcitationError(problem, file=wishes.after, fix="Give the robot of that experiment")
     inputs |= loaded.inputs
     experiment, warned, rates = loaded.experiment, list[Warned](), list[float]()
 

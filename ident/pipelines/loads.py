@@ -96,9 +96,8 @@ def payload(
     if wishes.form is not None:
         payload_format_named(wishes.form)
     if wishes.against is not None and wishes.known_mass is not None:
-        raise InputError(
-            "drive gains need the recordings without load themselves", key="--known-mass", fix="Leave out --against"
-        )
+        problem = "drive gains need the recordings without load themselves"
+        raise InputError(problem, key="--known-mass", fix="Leave out --against")
     if not 0 <= wishes.gain_error <= 100:
         raise InputError(f"is {wishes.gain_error:g}, wanted 0 to 100 %", key="--gain-error")
     if wishes.known_mass is not None and wishes.gain_error:
@@ -158,9 +157,8 @@ def _require_apart(experiment: Experiment, loaded: Sequence[str], held_out: Sequ
 def _require_not_fitted(fitted: str, loaded: Sequence[str], held_out: Sequence[str]) -> None:
     for name in (*loaded, *held_out):
         if name in fitted.split(", "):
-            raise InputError(
-                f"the estimate was fitted on '{name}' as the robot without load", key="--against", fix="Fit it without"
-            )
+            problem = f"the estimate was fitted on '{name}' as the robot without load"
+            raise InputError(problem, key="--against", fix="Fit it without")
 
 
 def _require_one_gain(item: Loaded, names: Sequence[str]) -> None:

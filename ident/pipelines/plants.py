@@ -196,13 +196,11 @@ def drive_torques(text: str | None, robot: Robot) -> TorqueFunction:
     try:
         values = np.array([float(word) for word in words.replace(",", " ").split()]) if words else np.zeros(robot.n)
     except ValueError:
-        raise InputError(
-            f"'{text}' is no list of torques", key="--torque", fix="Give one number a joint, or a .csv or .parquet file"
-        ) from None
+        problem = f"'{text}' is no list of torques"
+        raise InputError(problem, key="--torque", fix="Give one number a joint, or a .csv or .parquet file") from None
     if len(values) != robot.n or not np.isfinite(values).all():
-        raise InputError(
-            f"'{text}' is not {robot.n} finite torques, one for each of {', '.join(robot.joint_names)}", key="--torque"
-        )
+        problem = f"'{text}' is not {robot.n} finite torques, one for each of {', '.join(robot.joint_names)}"
+        raise InputError(problem, key="--torque")
     return lambda t, q, qd: values
 
 

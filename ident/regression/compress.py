@@ -203,9 +203,8 @@ def gathered(columns: Columns, segments: Keyed) -> Regression:
 def require_rows(regression: Regression) -> Regression:
     """Return the factors; RegressionError where they hold no row."""
     if not regression.segments:
-        raise RegressionError(
-            "no row of the motions is left to fit", fix="Does the robot move? Check masks, time window and recordings"
-        )
+        problem = "no row of the motions is left to fit"
+        raise RegressionError(problem, fix="Does the robot move? Check masks, time window and recordings")
     return regression
 
 

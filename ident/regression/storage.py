@@ -83,9 +83,8 @@ def load_with_origin(path: str | Path) -> tuple[Regression, dict[str, Any]]:
     except FileNotFoundError:
         raise RegressionError("no such file", file=path, fix="Check the path") from None
     except _DAMAGE as cause:
-        raise RegressionError(
-            "this is not a file of factors written by ident, or it is damaged", file=path, fix="Compress the logs again"
-        ) from cause
+        problem = "this is not a file of factors written by ident, or it is damaged"
+        raise RegressionError(problem, file=path, fix="Compress the logs again") from cause
 
 
 def _require_plain(path: Path) -> None:

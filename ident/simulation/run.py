@@ -287,9 +287,8 @@ def read_torques(path: str | Path, robot: Robot) -> SampledTorque:
         log = read_log(read_manifest(manifest), names[0], robot)
         return SampledTorque(log.t, log.tau)
     if path.suffix not in (".csv", ".parquet"):
-        raise LogError(
-            f"ends in '{path.suffix}'", file=path, fix="Give a .csv or .parquet file, or one that a dataset.toml names"
-        )
+        problem = f"ends in '{path.suffix}'"
+        raise LogError(problem, file=path, fix="Give a .csv or .parquet file, or one that a dataset.toml names")
     if not path.is_file():
         raise LogError("there is no such file", file=path)
     names = [TIME, *columns(robot, "tau")]

@@ -323,9 +323,8 @@ def _passive(plant: Plant) -> Program:
                 try:
                     column = x.column(direction @ q, direction @ qd)
                 except TypeError as cause:
-                    raise ModelError(
-                        f"rollouts cannot be made of {x.term.kind.words}: {cause}", fix="Use simulate"
-                    ) from None
+                    problem = f"rollouts cannot be made of {x.term.kind.words}: {cause}"
+                    raise ModelError(problem, fix="Use simulate") from None
                 tau = tau + direction * (value * (column if isinstance(column, Node) else float(column)))
         return tau
 

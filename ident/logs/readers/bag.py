@@ -226,9 +226,8 @@ def _require_increasing(
     if last is not None:
         values, number = np.append(last[0], values), np.append(last[1], number)
     if clock == "stamp" and not values.any():
-        raise LogError(
-            "the header stamps are all 0", file=name, key=topic, fix="Take the time of arrival: array = 'received'"
-        )
+        problem = "the header stamps are all 0"
+        raise LogError(problem, file=name, key=topic, fix="Take the time of arrival: array = 'received'")
     back = np.flatnonzero(np.diff(values) <= 0)
     if len(back):
         i = int(back[0])

@@ -38,11 +38,9 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
     cannot exist.
     """
     if estimate.theta is None:
-        raise EstimationError(
-            f"'{estimate.estimator}' determines base parameters only, and no file of links can be made of them. "
-            "Use the constrained fit, which returns bodies that can exist.",
-            estimate=estimate,
-        )
+        problem = f"'{estimate.estimator}' determines base parameters only, and no file of links can be made of them."
+        fix = "Use the constrained fit, which returns bodies that can exist."
+        raise EstimationError(f"{problem} {fix}", estimate=estimate)
     theta = frozen(rounded(estimate.theta), (len(estimate.base.standard),), "theta", ModelError)
     for i, link in enumerate(estimate.links):
         found = consistency(theta[10 * i : 10 * i + 10])

@@ -121,12 +121,9 @@ def low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key:
     if cutoff_hz is None:
         return x
     if not cutoff_hz < rate_hz / 2:
-        raise LogError(
-            f"a cut-off of {cutoff_hz:g} Hz is not below the Nyquist frequency {rate_hz / 2:g} Hz of a recording"
-            f" sampled at {rate_hz:g} Hz",
-            key=key,
-            fix=f"Choose a cut-off below {rate_hz / 2:g} Hz, or leave the filter out",
-        )
+        nyquist = f"the Nyquist frequency {rate_hz / 2:g} Hz of a recording sampled at {rate_hz:g} Hz"
+        fix = f"Choose a cut-off below {rate_hz / 2:g} Hz, or leave the filter out"
+        raise LogError(f"a cut-off of {cutoff_hz:g} Hz is not below {nyquist}", key=key, fix=fix)
     if cutoff_hz < LOWEST * rate_hz:
         problem = f"a cut-off of {cutoff_hz:g} Hz is less than a millionth of the sampling rate of {rate_hz:g} Hz"
         raise LogError(problem, key=key, fix="Correct the unit of the time stamps, or choose a higher cut-off")
@@ -243,11 +240,8 @@ def interpolate(t: Array, x: Array, at: Array, kind: Interpolation) -> Array:
         return np.column_stack([np.interp(at, t, column) for column in x.T])
     step = np.diff(t)
     if step.min() < 0.1 * np.median(step):
-        raise LogError(
-            f"two rows are only {step.min():.2g} s apart, where {np.median(step):.2g} s is usual:"
-            " a cubic through their noise would swing",
-            fix="Set interpolation = 'linear'",
-        )
+        near = f"two rows are only {step.min():.2g} s apart, where {np.median(step):.2g} s is usual"
+        raise LogError(f"{near}: a cubic through their noise would swing", fix="Set interpolation = 'linear'")
     from scipy.interpolate import CubicSpline
 
     return np.asarray(CubicSpline(t, x, axis=0)(at), dtype=np.float64)
@@ -310,11 +304,9 @@ def savitzky_golay(x: Array, t: Array, window: int, degree: int, derivative: int
     steps = np.diff(t)
     step = float((t[-1] - t[0]) / (len(t) - 1))
     if np.abs(steps - step).max() > 1e-3 * step:
-        raise LogError(
-            f"derivative = 'savgol' needs uniform samples, but the time steps go from {steps.min():.4g} to"
-            f" {steps.max():.4g} s",
-            fix="Set resample_hz, or use derivative = 'central', which takes the measured steps",
-        )
+        differ = f"the time steps go from {steps.min():.4g} to {steps.max():.4g} s"
+        fix = "Set resample_hz, or use derivative = 'central', which takes the measured steps"
+        raise LogError(f"derivative = 'savgol' needs uniform samples, but {differ}", fix=fix)
     if len(t) < window:
         raise LogError(f"{len(t)} samples are fewer than the window of {window}", key="savgol_window")
     return np.asarray(savgol_filter(x, window, degree, deriv=derivative, delta=step, axis=0, mode="interp"))

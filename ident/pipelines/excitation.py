@@ -37,16 +37,9 @@ from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot
 
 FILES = (
-    "trajectory.json",
-    "trajectory.csv",
-    "trajectory.yaml",
-    "trajectory.h",
-    "predicted.csv",
-    "limits.png",
-    "torque.png",
-    "poses.png",
-    "predicted.png",
-)
+    "trajectory.json", "trajectory.csv", "trajectory.yaml", "trajectory.h",
+    "predicted.csv", "limits.png", "torque.png", "poses.png", "predicted.png",
+)  # fmt: skip
 _SAMPLES = 1e6  # rows of the sampled files: 100 MB each
 _NARROW = 0.2  # rad: no arm is that stiff
 _APART = 0.1  # of what is left unexplained
@@ -173,11 +166,10 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
         )
     except np.linalg.LinAlgError:
         many = f"{wishes.order} harmonics" if wishes.splines is None else f"{wishes.splines} spline intervals"
-        raise ExcitationError(
-            f"motions of {many} within these limits do not show all "
-            f"{len(problem.information.base.names)} base parameters",
-            fix=f"Use more {many.partition(' ')[2]}, a longer period, or a model with fewer terms",
-        ) from None
+        count_of_all = len(problem.information.base.names)
+        told = f"motions of {many} within these limits do not show all {count_of_all} base parameters"
+        fix = f"Use more {many.partition(' ')[2]}, a longer period, or a model with fewer terms"
+        raise ExcitationError(told, fix=fix) from None
     if score is not None:
         apart = score(design.trajectory)
         notes.append(
@@ -288,12 +280,10 @@ def _resumed(wishes: ExciteWishes, robot: Robot, basis: Fourier | PeriodicSpline
     trajectory = stored.for_robot(robot)
     if stored.trajectory.basis != basis:
         own = stored.trajectory.basis
-        raise ExcitationError(
-            f"is a {type(own).__name__} motion of {own.duration:.6g} s with {own.size} coefficients per joint, "
-            f"the one asked for is {type(basis).__name__}, {basis.duration:.6g} s, {basis.size}",
-            file=wishes.resume,
-            fix="Give the same --duration, --harmonics or --splines, --start and --end again",
-        )
+        stands = f"is a {type(own).__name__} motion of {own.duration:.6g} s with {own.size} coefficients per joint"
+        asked = f"the one asked for is {type(basis).__name__}, {basis.duration:.6g} s, {basis.size}"
+        fix = "Give the same --duration, --harmonics or --splines, --start and --end again"
+        raise ExcitationError(f"{stands}, {asked}", file=wishes.resume, fix=fix)
     seed = stored.design.get("seed")
     after = seed + 1 if type(seed) is int and 0 <= seed < 2**62 else 0
     return (trajectory,), after if wishes.seed is None else wishes.seed

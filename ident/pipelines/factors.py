@@ -281,11 +281,10 @@ def _require_model(read: Sequence[tuple[Path, Factors]], model: Model, robot: st
     if others:
         told = [f"{cut(file.name)} ({_difference(factors, model, robot)})" for file, factors in others[:_NAMED]]
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        raise RegressionError(
-            f"{len(others)} of {plural(len(read), 'file')} of factors are of another model than the experiment's:"
-            f" {', '.join(told)}{more}",
-            fix="Leave them out, or compress their logs with one robot file and one [model]",
-        )
+        count = f"{len(others)} of {plural(len(read), 'file')} of factors"
+        problem = f"{count} are of another model than the experiment's: {', '.join(told)}{more}"
+        fix = "Leave them out, or compress their logs with one robot file and one [model]"
+        raise RegressionError(problem, fix=fix)
     first = read[0][1].regression.base.kept
     kept = next((file for file, factors in read if factors.regression.base.kept != first), None)
     if kept is not None:

@@ -208,11 +208,8 @@ def _identified(robot: Robot, estimate: Path) -> tuple[Model, Array]:
     """Return the model that was fitted, and its theta."""
     found = load_estimate(estimate)
     if found.theta is None:
-        raise EstimationError(
-            f"{estimate.name}: '{found.estimator}' determines base parameters only, no links to move. "
-            "Use the constrained fit.",
-            estimate=found,
-        )
+        problem = f"{estimate.name}: '{found.estimator}' determines base parameters only, no links to move."
+        raise EstimationError(f"{problem} Use the constrained fit.", estimate=found)
     return fitted_model(found, robot), found.theta
 
 

@@ -23,19 +23,9 @@ FORMAT = "ident-regression-1"
 
 # What zipfile, numpy and json raise on bytes that are not theirs.
 _DAMAGE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def save_regression(regression: Regression, path: str | Path, about: Mapping[str, Any] | None = None) -> Path:

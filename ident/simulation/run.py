@@ -110,11 +110,9 @@ def start(
         if torque.tau.shape[1] != n:
             raise ModelError(f"the sampled torques have {torque.tau.shape[1]} columns, the robot has {n} joints")
         if torque.t[0] > first or torque.t[-1] < last - 1e-9 * (last - first):
-            raise ModelError(
-                f"the sampled torques cover {torque.t[0]:g} s to {torque.t[-1]:g} s, "
-                f"the simulation {first:g} s to {last:g} s",
-                fix="Simulate a shorter time, or give torques for all of it",
-            )
+            covered = f"the sampled torques cover {torque.t[0]:g} s to {torque.t[-1]:g} s"
+            fix = "Simulate a shorter time, or give torques for all of it"
+            raise ModelError(f"{covered}, the simulation {first:g} s to {last:g} s", fix=fix)
     drives = Drives(plant, no_torque if torque is None else torque, period)
     with one_thread():
         drives.begin(first, state[:n].copy(), state[n:].copy())

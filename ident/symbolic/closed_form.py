@@ -190,11 +190,9 @@ class ClosedForm:
 
     def _require(self, base: BaseParameters) -> None:
         if len(base.standard) != len(self.theta_names):
-            raise ModelError(
-                f"the base parameters are of a model with {len(base.standard)} parameters, "
-                f"the closed form has {len(self.theta_names)}",
-                fix="Take those of Model(robot), without joint terms",
-            )
+            other = f"the base parameters are of a model with {len(base.standard)} parameters"
+            fix = "Take those of Model(robot), without joint terms"
+            raise ModelError(f"{other}, the closed form has {len(self.theta_names)}", fix=fix)
 
     def _matrix(self, entries: Objects) -> Any:
         import sympy

@@ -211,12 +211,9 @@ def _wanted(name: str, array: str | None, column: int | str | None) -> tuple[str
     if array in ARRAYS and isinstance(column, str):
         return str(array), column
     shown = array if array is not None else column
-    raise LogError(
-        f"is a bag and has no column '{shown}'{nearest(str(shown), (*CLOCKS, *ARRAYS))}",
-        file=name,
-        fix="Give array = 'stamp' or 'received' for time, 'position', 'velocity' or 'effort' for joints, and joints'"
-        " names as columns",
-    )
+    problem = f"is a bag and has no column '{shown}'{nearest(str(shown), (*CLOCKS, *ARRAYS))}"
+    fix = "Give array = 'stamp' or 'received' for time, 'position', 'velocity' or 'effort' for joints"
+    raise LogError(problem, file=name, fix=f"{fix}, and joints' names as columns")
 
 
 def _require_increasing(
@@ -234,13 +231,10 @@ def _require_increasing(
         step = float(values[i] - values[i + 1]) / 1e9
         what = f"jumps back by {step:.6g} s" if step > 0 else "repeats"
         more = f", and {plural(len(back) - 1, 'time')} soon after" if len(back) > 1 else ""
-        raise LogError(
-            f"the clock '{clock}' {what} between messages {number[i]} and {number[i + 1]}{more}",
-            file=name,
-            key=topic,
-            fix="'ident logs info' lists all such places and 'ident logs convert' drops repeats; cut a jump out with"
-            " rows = [first, last], or take the other clock",
-        )
+        problem = f"the clock '{clock}' {what} between messages {number[i]} and {number[i + 1]}{more}"
+        fix = "'ident logs info' lists all such places and 'ident logs convert' drops repeats"
+        fix += "; cut a jump out with rows = [first, last], or take the other clock"
+        raise LogError(problem, file=name, key=topic, fix=fix)
     return int(values[-1]), int(number[-1])
 
 

@@ -254,7 +254,9 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
         for c in off:
             say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", style="red")
     assert result.path is not None
-    say(f"wrote {', '.join(sorted(p.name for p in result.path.iterdir()))} to {_near(result.path)}")
+    here, path = Path.cwd().resolve(), result.path.resolve()
+    where = path.relative_to(here) if path.is_relative_to(here) else result.path
+    say(f"wrote {', '.join(sorted(p.name for p in result.path.iterdir()))} to {where}")
 
 
 def _end(result: Result) -> None:
@@ -298,9 +300,3 @@ def _show_comparison(comparison: Comparison, everything: bool, slides: frozenset
     if rows:
         show(text.comparison_rows(replace(comparison, rows=rows), slides))
     say(*(f"note: {note}" for note in comparison.notes))
-
-
-def _near(path: Path) -> Path:
-    """Return the path relative to the working folder, where it is below it."""
-    here = Path.cwd().resolve()
-    return path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path

@@ -71,7 +71,8 @@ def attempted(command: Callable[..., None], *args: Any, **given: Any) -> tuple[i
     except typer.Exit as end:
         return end.exit_code, None
     except IdentError as cause:
-        tell_note(*getattr(cause, "__notes__", ()))
+        for note in getattr(cause, "__notes__", ()):
+            LOG.info(note)
         tell_aside(f"error: {cause}")
         unusable, failed = isinstance(cause, UnusableError), isinstance(cause, EstimationError)
         return PROBLEMS if unusable else FAILED if failed else BAD_INPUT, cause
@@ -97,12 +98,6 @@ def ended(message: str, code: int) -> typer.Exit:
 def tell_aside(text: str) -> None:
     """Print a line about a problem to stderr."""
     typer.echo(printable(shortened(text)), err=True)
-
-
-def tell_note(*notes: str) -> None:
-    """Print notes to stderr, unless only problems are wanted."""
-    for note in notes:
-        LOG.info(note)
 
 
 class _Stderr(logging.Handler):

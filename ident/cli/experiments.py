@@ -15,19 +15,10 @@ import typer
 
 from ident import pipelines
 from ident.cli.answers import answer, asked, parts_of
-from ident.cli.console import (
-    PROBLEMS,
-    ExperimentPath,
-    command_line,
-    guarded,
-    progress,
-    say,
-    show,
-    tell_aside,
-    tell_note,
-)
+from ident.cli.console import PROBLEMS, ExperimentPath, command_line, guarded, progress, say, show, tell_aside
 from ident.errors import IdentError, plural
 from ident.pipelines.wishes import Sharing
+from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.compare.causes.causes import Cause
@@ -128,7 +119,7 @@ def init(
     say(*found.told)
     for question, given in found.answers if ask is not _asked else ():
         how = "guessed" if question.key in found.guessed else "answered"
-        tell_note(f"{how}: {question.text} {given} ({question.why})")
+        LOG.info(f"{how}: {question.text} {given} ({question.why})")
     say(*(f"wrote {path}" for path in found.files))
     say(f"Next: {found.next}")
 

@@ -38,7 +38,6 @@ from ident.cli.console import (
     show_calibration,
     show_notes,
     tell_aside,
-    tell_note,
 )
 from ident.cli.experiments import changes, doctor, fleet, init, select
 from ident.cli.files import check
@@ -47,6 +46,7 @@ from ident.cli.motions import codegen, dynamics, excite, postures, sweep
 from ident.cli.report import export, payload, report
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import Sharing
+from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.compare import Comparison
@@ -99,7 +99,7 @@ def run(
             code, _ = attempted(_run, experiment, share, out)
             if code == INTERRUPTED:
                 raise typer.Exit(code)
-            tell_note("waiting until a file of the experiment changes; Ctrl-C ends")
+            LOG.info("waiting until a file of the experiment changes; Ctrl-C ends")
 
 
 def _run(experiment: Path, share: Sharing, out: Path | None) -> None:

@@ -23,7 +23,6 @@ from ident.cli.console import (
     say,
     show,
     tell_aside,
-    tell_note,
 )
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExciteWishes, MoveWishes, PostureWishes
@@ -121,7 +120,8 @@ def _tell(found: Excitation, folder: Path) -> None:
     kept = sum(g.holds for g in design.guarantees)
     less = f"; torques are of the bodies that are stated, without {found.lacks}" if found.lacks else ""
     say(f"proven for every instant: {kept} of {len(design.guarantees)} limits{less}")
-    tell_note(*found.notes)
+    for note in found.notes:
+        LOG.info(note)
     for method in dict.fromkeys(g.method for g in design.guarantees):
         say(f"- {sum(g.method == method for g in design.guarantees)} by {method}")
     say(f"wrote {folder}; its predicted.csv says which combination of parameters each name stands for")
@@ -192,7 +192,8 @@ def _written(found: WrittenMoves, what: str) -> None:
     own = parts_of(found, "postures", "speeds", "share", "notes")
     resting, constant = moves.resting.mean(), moves.constant.mean()
     answer(robot=found.robot.name, duration=moves.t[-1], **own, resting=resting, constant=constant, path=found.folder)
-    tell_note(*found.notes)
+    for note in found.notes:
+        LOG.info(note)
     say(f"{what}; wrote {found.folder}")
 
 

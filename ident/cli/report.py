@@ -11,9 +11,10 @@ import typer
 
 from ident import pipelines
 from ident.cli.answers import answer, asked, outcome, parts_of
-from ident.cli.console import EstimatePath, command_line, file_out, guarded, out_option, progress, say, show, tell_note
+from ident.cli.console import EstimatePath, command_line, file_out, guarded, out_option, progress, say, show
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExportWishes, PayloadWishes
+from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.payload.payload import IdentifiedPayload
@@ -99,7 +100,7 @@ def export(
     answer(files=done)
     for file in done:
         for note in file.notes:
-            tell_note(note if len(done) == 1 else f"{file.path.name}: {note}")
+            LOG.info(note if len(done) == 1 else f"{file.path.name}: {note}")
         say(f"wrote {file.path}")
 
 

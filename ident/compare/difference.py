@@ -361,7 +361,7 @@ def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Arr
 
 #: Columns of a fleet's table, a row for each base parameter of each robot [SI]. What is added by `compared` follows.
 COLUMNS = ("robot", "parameter", "unit", "value", "standard_error", "dof", "torque_error", "verdict", "reason")
-COMPARED = ("median", "spread", "deviation", "stands_out", "earlier", "drift", "drifted")
+
 #: Robots without which nobody knows what is usual.
 FEWEST = 5
 #: Of the median distance from the median to the standard deviation, of normal numbers.

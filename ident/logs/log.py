@@ -16,19 +16,8 @@ from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.files import file_sha256
 from ident.logs.manifest import DATES, RAW, Manifest, Recording, Signal, kind_of, si_factor
-from ident.logs.readers.formats import (
-    EVERYTHING,
-    Chunk,
-    Reference,
-    Request,
-    first_stamp,
-    is_bag,
-    line_of_first_row,
-    locate,
-    read_chunks,
-    seconds,
-    units,
-)
+from ident.logs.readers import formats
+from ident.logs.readers.formats import EVERYTHING, Chunk, Reference, Request, is_bag, locate, read_chunks, seconds
 from ident.logs.readings import continued, left_out
 from ident.robot import Robot
 from ident.shown import shows
@@ -195,7 +184,7 @@ def read_parts(
     sources = tuple(Source(f, "" if within else file_sha256(path)) for f, path in paths.items())
     if not sources:
         raise LogError("all its signals are made up: no file is read", file=manifest.file, key=recording)
-    line = line_of_first_row(locate(manifest, sources[0].file), manifest.text)
+    line = formats.line_of_first_row(locate(manifest, sources[0].file), manifest.text)
     row = record.rows[0] if record.rows else 1
     clock: tuple[int | float, ...] | None = None
     done, last = 0, -np.inf
@@ -213,7 +202,7 @@ def read_parts(
         if record.time.rate_hz is not None:
             start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
         else:
-            clock = clock or first_stamp(raw["time"])
+            clock = clock or formats.first_stamp(raw["time"])
             start, t = seconds(raw["time"], record.time, clock)
         t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
         if record.drops_rows:
@@ -275,7 +264,7 @@ def _span(
         first: Chunk = []
         for size, begin, last in [ends] if ends else _spans(_chunks(manifest, clock, rows, robot.joint_names, [])):
             first = first or begin
-            count, length = count + size, float(seconds(last, record.time, first_stamp(first))[1][-1])
+            count, length = count + size, float(seconds(last, record.time, formats.first_stamp(first))[1][-1])
     if not (isfinite(length) and length > 0):  # rows are left out, or what is wrong is told
         count, start = 0, 0.0
         for log in read_parts(manifest, record.name, robot, rows):
@@ -292,7 +281,7 @@ def _spans(chunks: Iterator[dict[str, Chunk]]) -> Iterator[tuple[int, Chunk, Chu
 
 def _ends(path: Path, clock: Recording, manifest: Manifest) -> tuple[int, Chunk, Chunk] | None:
     """Return how many rows a text file has, and its clock in the first and the last; None for others, and odd ones."""
-    if line_of_first_row(path, manifest.text) is None:
+    if formats.line_of_first_row(path, manifest.text) is None:
         return None
     from ident.logs.readers.read_tables import text_ends
 
@@ -321,12 +310,12 @@ def _clock(record: Recording) -> Recording:
 def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> tuple[int | float, ...]:
     """Return the clock of a recording's first row, as the file has it."""
     (chunk,) = _chunks(manifest, _clock(_only(record, (0, 1))), 1, robot.joint_names, [])
-    return first_stamp(chunk["time"])
+    return formats.first_stamp(chunk["time"])
 
 
 def _dated(record: Recording) -> frozenset[str]:
     """Return the signals of a recording that are dates as text."""
-    return frozenset(("time",) if DATES in units(record.time) else ())
+    return frozenset(("time",) if DATES in formats.units(record.time) else ())
 
 
 def _chunks(

@@ -359,9 +359,8 @@ def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Arr
     return estimate.phi[at] @ columns, np.sqrt(np.maximum(variance, 0.0))
 
 
-#: Columns of a fleet's table, a row for each base parameter of each robot [SI]. What is added by `compared` follows.
+#: Columns of a fleet's table, a row for each base parameter of each robot [SI], beside those that `compared` adds.
 COLUMNS = ("robot", "parameter", "unit", "value", "standard_error", "dof", "torque_error", "verdict", "reason")
-
 #: Robots without which nobody knows what is usual.
 FEWEST = 5
 #: Of the median distance from the median to the standard deviation, of normal numbers.

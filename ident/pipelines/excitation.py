@@ -19,7 +19,7 @@ from ident.excitation.limits import KinematicLimits, TorqueLimits, soft_told
 from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, search
 from ident.excitation.trajectory import Trajectory, load_trajectory, save_trajectory, write_csv, write_ros2
-from ident.export.code.trajectory import write_trajectory
+from ident.export.code.c import write_trajectory
 from ident.files import csv_cell, csv_text, hashes, provenance, whole_folder, write_whole
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene

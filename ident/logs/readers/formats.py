@@ -129,9 +129,7 @@ def _later(file: str, function: str) -> Callable[[Request], Iterator[dict[str, C
 FORMATS = (
     Format((".bag", ".db3", ".mcap"), _later("bag", "read_bag"), folder="metadata.yaml", messages=True),
     Format((".csv", ".txt", ".dat", ".tsv"), _later("read_tables", "read_text"), lines=True),
-    Format((".npz",), _later("read_arrays", "read_npz")),
-    Format((".mat",), _later("read_arrays", "read_mat")),
-    Format((".h5", ".hdf5"), _later("read_arrays", "read_hdf5")),
+    Format((".npz", ".mat", ".h5", ".hdf5"), _later("read_arrays", "read_arrays")),
     Format((".parquet",), _later("read_tables", "read_parquet"), anywhere=True),
 )
 

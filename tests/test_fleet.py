@@ -13,7 +13,7 @@ from ident.compare.difference import COLUMNS, compared
 from ident.errors import ConfigError, InputError
 from ident.pipelines import Sharing
 from ident.pipelines.fleet import read_table
-from ident.report.fleet_report import drawing
+from ident.report.several import drawing
 
 __all__ = ["made"]  # a fixture
 

@@ -81,7 +81,7 @@ def fleet(
     against: Annotated[Path | None, "Earlier fleet.parquet, from which drift is told", "TABLE"] = None,
 ) -> None:
     """Identify every robot of a fleet: a table of all parameters, and a page of those who stand out or have drifted."""
-    from ident.report.fleet_report import sentences
+    from ident.report.several import farthest
 
     with progress() as tell:
         found = pipelines.fleet(file, out, tell, command_line(), against=against, share=share)
@@ -96,7 +96,7 @@ def fleet(
     told = f"{plural(fitted, 'robot')} fitted, {len(found.failed)} not; {len(found.standing_out)} stand out{moved}"
     say(f"{found.title}: {told}", style="bold")
     for which, off in (("stands_out", "deviation"), ("drifted", "drift")):
-        say(*sentences(found.table[found.table[which]], off))
+        say(*farthest(found.table[found.table[which]], off))
     say(f"wrote {', '.join(sorted(p.name for p in found.path.iterdir()))} to {found.path}")
     if found.failed:
         raise typer.Exit(PROBLEMS)

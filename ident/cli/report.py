@@ -38,8 +38,8 @@ def report(
     summary: Annotated[bool, "One page: verdict, main figures, one picture", "--summary"] = False,
 ) -> None:
     """Write the report of an estimate, or the comparison of several: HTML or PDF, by the ending of --out."""
-    from ident.report.change_report import judgement, sentences
     from ident.report.page import known_format
+    from ident.report.several import judgement, sentences
 
     known_format(out)
     if summary and len(files) > 1 and all(_is_estimate(f) for f in files):

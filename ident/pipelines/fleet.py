@@ -98,7 +98,7 @@ def fleet(
     """
     need("pyarrow")
     from ident.compare.difference import compared
-    from ident.report.fleet_report import write_fleet
+    from ident.report.several import write_fleet
 
     title, template, members = _read(Path(file))
     earlier = None if against is None else read_table(against)

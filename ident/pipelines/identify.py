@@ -430,8 +430,8 @@ def report_changes(
     ModelError for estimates of different models.
     """
     from ident.compare.difference import changes
-    from ident.report.change_report import write_comparison
     from ident.report.page import known_format
+    from ident.report.several import write_comparison
 
     known_format(out)
     named = tuple(zip(short_names(estimates), [load_estimate(file) for file in estimates], strict=True))

@@ -113,9 +113,8 @@ def whole_folder(out: str | Path, files: Collection[str] = ()) -> Iterator[Path]
         raise InputError("is a file, wanted a folder", file=out, fix="Choose another --out")
     strangers = sorted(p.name for p in out.iterdir() if p.name not in files) if out.exists() else []
     if strangers:
-        raise InputError(
-            f"the folder '{out}' holds '{strangers[0]}', which ident did not write", fix="Choose another --out"
-        )
+        problem = f"the folder '{out}' holds '{strangers[0]}', which ident did not write"
+        raise InputError(problem, fix="Choose another --out")
     made = [p for p in out.parents if not p.exists()]  # the innermost first
     with contextlib.ExitStack() as stack:
         for parent in reversed(made):  # from the innermost: they hold the results then, or something else

@@ -104,10 +104,8 @@ def _named(motions: object, *, feasible: bool) -> Model:
     if not isinstance(motions, Regression):
         raise ModelError("there is no model", fix="Give one, or a regressor as numbers: ident.regression_from")
     if feasible:
-        raise ModelError(
-            "links that must be able to exist need a prior, where only names of parameters are known",
-            fix="Give inertials (n, 10) as prior, or feasible=False",
-        )
+        problem = "links that must be able to exist need a prior, where only names of parameters are known"
+        raise ModelError(problem, fix="Give inertials (n, 10) as prior, or feasible=False")
     return given_model(motions.base.standard)
 
 
@@ -347,9 +345,8 @@ class Fit:
 
     def _model(self, what: str) -> Model:
         if self.model is None:
-            raise ModelError(
-                f"there is no robot to {what} with", fix="Give it: ident.load(path, robot), or fit a model's motions"
-            )
+            problem = f"there is no robot to {what} with"
+            raise ModelError(problem, fix="Give it: ident.load(path, robot), or fit a model's motions")
         return self.model
 
     def _cad(self, cad: Cad | ArrayLike) -> tuple[Array, dict[str, float], str]:

@@ -59,10 +59,10 @@ def sketched(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.config.getoption("--seeds") < ALL:
             from matplotlib.figure import Figure
 
-            from ident.report import simulated
+            from ident.report import sections
 
             patch.setattr(Figure, "savefig", _sketch)
-            patch.setattr(simulated, "rollout", _not_simulated)
+            patch.setattr(sections, "rollout", _not_simulated)
         yield
 
 

@@ -30,8 +30,8 @@ from ident.logs.motion import split
 from ident.model import Balancer, Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.model.coupling import coupled_drive
 from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
-from ident.report import doctor_text
-from ident.report.doctor_text import lines_in
+from ident.report import outcome_text
+from ident.report.outcome_text import lines_in
 from ident.robot import Joint, Robot, read_robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.spatial.inertia import Pose, axis_angle, from_com
@@ -668,7 +668,7 @@ def test_errors_that_are_equal_with_and_without_a_cause_are_left_out() -> None:
         by_table=True, joints=("a1",), joints_before=(0.1,), joints_after=(0.1,),
         before=0.0201, after=0.0201, pair=None,
     )  # fmt: skip
-    assert doctor_text._cause(cause, "cad.csv", "robot.urdf")[1] == "    odds 10^29 to 1"
+    assert outcome_text._cause(cause, "cad.csv", "robot.urdf")[1] == "    odds 10^29 to 1"
     cause.after = 0.01
-    told = doctor_text._cause(cause, "cad.csv", "robot.urdf")[1]
+    told = outcome_text._cause(cause, "cad.csv", "robot.urdf")[1]
     assert told == "    what CAD predicts misses 2.01 %, without that 1 %; odds 10^29 to 1"

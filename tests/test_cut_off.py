@@ -5,8 +5,8 @@ import pytest
 from identified import NOISE, case
 
 import ident
-from ident.compare import cut_off
-from ident.compare.cut_off import checked
+from ident.compare import settled
+from ident.compare.settled import checked
 from ident.logs import Log, process
 from ident.logs.automatic import chosen
 from ident.model import torque
@@ -67,15 +67,15 @@ def test_a_cut_off_that_nearly_all_stretches_prefer_is_not_lost_beside_one_that_
     given = chosen([log])[0].position_hz
     some = np.append(np.full(8, 0.4), [1.1, 1.1])  # the least in sum, in 8 of 10 stretches
     errors = iter([np.ones(10), np.full(10, 0.6), some, np.full(10, 5.0)])
-    monkeypatch.setattr(cut_off, "squared_left_out", lambda *_: next(errors, np.full(10, 0.9)))
+    monkeypatch.setattr(settled, "squared_left_out", lambda *_: next(errors, np.full(10, 0.9)))
     fit, _ = checked(case().model, [log], chosen([log]))
     assert fit.position_hz == pytest.approx(0.71 * given, rel=0.05)  # two digits are kept
 
 
 def test_each_band_and_each_cut_off_is_tried_once():
     """Narrower bands halve, from an eighth on; lower cut-offs fall by half an octave or so."""
-    np.testing.assert_array_equal(np.diff(np.log2(cut_off.NARROWER)), 1.0)
-    assert cut_off.NARROWER[-1] == 0.5
-    steps = np.diff(np.log2([1.0, *cut_off.LOWER]))
+    np.testing.assert_array_equal(np.diff(np.log2(settled.NARROWER)), 1.0)
+    assert settled.NARROWER[-1] == 0.5
+    steps = np.diff(np.log2([1.0, *settled.LOWER]))
     assert (steps > -0.6).all()
     assert (steps < -0.4).all()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from identified import NOISE, case, moved
 
-from ident.compare import delay
-from ident.compare.delay import Delays, delays
+from ident.compare import settled
+from ident.compare.settled import Delays, delays
 from ident.model import torque
 from ident.regression.base import base_parameters
 from ident.regression.compress import packed_columns
@@ -53,9 +53,9 @@ def test_times_that_are_samples_need_no_spline(late, monkeypatch):
     c, motion = case(), arm_motion((0, 0, 0))
     columns = packed_columns(c.model, base := base_parameters(c.model))
     given = (columns, motion, np.array(late) * STEP, base.K @ c.theta)
-    shifted = delay._rows(*given)
-    monkeypatch.setattr(delay, "_SAME", 0.0)
-    for rows, by_splines in zip(shifted, delay._rows(*given), strict=True):
+    shifted = settled._rows(*given)
+    monkeypatch.setattr(settled, "_SAME", 0.0)
+    for rows, by_splines in zip(shifted, settled._rows(*given), strict=True):
         np.testing.assert_allclose(rows, by_splines, atol=1e-10 * np.abs(by_splines).max())
 
 

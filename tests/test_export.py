@@ -22,8 +22,7 @@ from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.estimate import Estimate
 from ident.export import export_to, formats
-from ident.export.digits import deserved_base
-from ident.export.identified import exportable
+from ident.export.identified import deserved_base, exportable
 from ident.export.urdf import new_urdf
 from ident.model import LoadFriction, Model, Offset, SmoothCoulomb, Spring, Stribeck, Thermal, Viscous, torque
 from ident.model.position import Curve

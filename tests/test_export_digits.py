@@ -13,8 +13,7 @@ from oracles import random_bodies, random_tree
 from random_robots import random_pair
 from seeds import cases
 
-from ident.export.digits import FINEST, SHARE, _body, deserved, deserved_base
-from ident.export.identified import exportable, identified
+from ident.export.identified import FINEST, SHARE, _body, deserved, deserved_base, exportable, identified
 from ident.model import Coulomb, Model, Viscous
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import from_com

@@ -18,8 +18,8 @@ from oracles import pin_torque, pin_tree
 from random_robots import pinocchio_model
 from seeds import cases
 
-from ident.export.digits import deserved_base
 from ident.export.formats import FORMATS, export_to
+from ident.export.identified import deserved_base
 
 SEEDS = range(cases(20))
 

@@ -20,7 +20,7 @@ from ident.files import MARK, csv_cell, csv_name, file_word, whole_file, whole_f
 from ident.model import Model, Viscous
 from ident.pipelines.excitation import _predicted
 from ident.robot import Joint, Robot
-from ident.simulation.storage import columns
+from ident.simulation.run import columns
 from ident.spatial.inertia import Pose
 
 #: Writes half of a folder and half of a file, or stops between the two renames of a folder, and waits to be killed.

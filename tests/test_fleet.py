@@ -9,11 +9,11 @@ import pytest
 from test_cli import TRUE, call, change, line_of, made, record
 
 from ident import pipelines
-from ident.compare.fleet import COLUMNS, compared
+from ident.compare.difference import COLUMNS, compared
 from ident.errors import ConfigError, InputError
 from ident.pipelines import Sharing
 from ident.pipelines.fleet import read_table
-from ident.report.fleet_report import drawing
+from ident.report.several import drawing
 
 __all__ = ["made"]  # a fixture
 

@@ -25,14 +25,14 @@ from ident.compare.columns import evidence
 from ident.dynamics import inverse_dynamics
 from ident.errors import CadError, IdentError, InputError, LogError
 from ident.logs.check import check_log
-from ident.logs.left_out import lost
 from ident.logs.log import span
 from ident.logs.raw import read_raw
+from ident.logs.readings import lost
 from ident.logs.recognised import clocks, families, named, related
 from ident.logs.stream import iter_logs
 from ident.model import Model, Viscous, torque
 from ident.pipelines.questions import Asked, Question
-from ident.report.doctor_text import lines_in
+from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict
 from ident.robot.urdf import read_urdf
 from ident.spatial.inertia import axis_angle

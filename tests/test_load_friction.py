@@ -20,9 +20,9 @@ from ident.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.model.term import columns, names, pull_back
-from ident.pipelines.identified_load import SETTLED, identified_load
 from ident.pipelines.identify import run, validate
 from ident.pipelines.loaded import load
+from ident.pipelines.select import SETTLED, identified_load
 from ident.regression import compress
 from ident.report.drawings import friction_law
 from ident.simulation import plant

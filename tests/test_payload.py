@@ -14,7 +14,7 @@ from seeds import cases
 from synthetic import random_theta, recording
 from typer.testing import CliRunner
 
-from ident.cli.payload import payload
+from ident.cli.report import payload
 from ident.errors import EstimationError, InputError, ModelError, RegressionError
 from ident.estimate import estimated
 from ident.estimate.storage import save_estimate

@@ -25,10 +25,9 @@ from ident.errors import LogError, ModelError, RegressionError
 from ident.logs.filter import decimate
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, regressor
 from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
-from ident.regression.base import LARGEST, units
+from ident.regression.base import LARGEST, gram_of, r_factor, units
 from ident.regression.compress import _cut
 from ident.regression.regression import weighted_rows
-from ident.regression.triangles import gram_of, r_factor
 from ident.robot import MDHJoint, Robot, Transmission, from_mdh, read_robot
 
 DATASETS = Path(__file__).parents[1] / "datasets"
@@ -907,7 +906,7 @@ def test_rows_that_are_kept_for_wider_models_give_the_factors_of_rows_made_anew(
 
 def test_large_factors_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Triangles one under the other, on trees, with a joint whose factor is full and a column that is not seen."""
-    for module in ("regression", "triangles"):
+    for module in ("regression", "base"):
         monkeypatch.setattr(f"ident.regression.{module}.LARGE", 1)
     for seed in range(4):
         rng = np.random.default_rng(seed)

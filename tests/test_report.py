@@ -45,7 +45,7 @@ from ident.report.drawings import (
     selection,
     torques,
 )
-from ident.report.drawn import figure_of
+from ident.report.figures import figure_of
 from ident.report.page import page_data
 from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
@@ -876,9 +876,9 @@ def test_envelope_keeps_peaks_and_order(samples, points, seed):
 @pytest.mark.slow
 def test_no_window_system_and_no_global_figures():
     code = (
-        "import sys; from ident.report import drawn, figures, pictures;"
+        "import sys; from ident.report import figures, pictures;"
         "p = pictures.error_picture(['j'], {'a': [1.0]}, title='t'); heavy = 'matplotlib' in sys.modules;"
-        "figures.svg_file(drawn.figure_of(p), 'd'); sys.exit(heavy or 'matplotlib.pyplot' in sys.modules)"
+        "figures.svg_file(figures.figure_of(p), 'd'); sys.exit(heavy or 'matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

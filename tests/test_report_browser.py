@@ -23,7 +23,7 @@ from test_report_change import after
 
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.report import write_report
-from ident.report.change_report import write_comparison
+from ident.report.several import write_comparison
 
 pytestmark = pytest.mark.slow
 

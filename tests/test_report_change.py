@@ -17,7 +17,7 @@ from ident.estimate import estimated
 from ident.estimate.storage import save_estimate
 from ident.model import Model
 from ident.regression import compress
-from ident.report.change_report import judgement, sentences, write_comparison
+from ident.report.several import judgement, sentences, write_comparison
 
 
 @cache

@@ -17,7 +17,7 @@ from ident.estimate import estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import compress
-from ident.report.drawn import figure_of
+from ident.report.figures import figure_of
 from ident.report.picture import Strip
 from ident.report.pictures import alike_for, autocorrelation, binned, one_after_another
 from ident.report.report import _hinted

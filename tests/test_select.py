@@ -43,8 +43,7 @@ from ident.pipelines.loaded import Loaded
 from ident.pipelines.select import tilt_in_place_of_springs, without_idle
 from ident.regression import base_parameters, compress
 from ident.regression.regression import restricted
-from ident.report.doctor_text import lines_in
-from ident.report.outcome_text import shape_sentence
+from ident.report.outcome_text import lines_in, shape_sentence
 from ident.robot import Robot
 from ident.spatial.inertia import axis_angle
 from ident.structure import Selection, selected

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from ident.errors import InputError
-from ident.pipelines.sources import require_apart, sources_of
+from ident.pipelines.estimated import require_apart, sources_of
 
 URDF = """<robot name="arm"><link name="base"/><link name="l1"><visual><geometry><mesh filename="package://arm/l1.STL"/>
 </geometry></visual></link></robot>"""

@@ -7,7 +7,7 @@ Arms of 2, 3, 6 and 7 joints with friction; 20 to 60 s of a Fourier series or of
 Base parameters by weighted least squares; their error on another motion without noise, as a multiple of the error
 of the fit from the true q, qd, qdd and the same torques: nothing filtered, and filtered as `chosen` says.
 
-Then with the cut-offs that the torque of the same log asks for (`ident.compare.cut_off`).
+Then with the cut-offs that the torque of the same log asks for (`ident.compare.settled`).
 
 The check on the torque changes nothing there; where noise of the encoders looks like motion (30 fresh draws of
 tests/test_cut_off.py, seeds 70 to 84 in both bands) it leaves a fortieth of the error, at worst a half.
@@ -28,7 +28,7 @@ import numpy as np
 from arm7 import RIGHT, bodies
 
 import ident
-from ident.compare.cut_off import checked
+from ident.compare.settled import checked
 from ident.errors import IdentError
 from ident.logs import Log, Motion, Processing, process
 from ident.logs.automatic import as_toml, chosen

@@ -31,9 +31,8 @@ from arm7 import bodies
 from automatic import ROWS, Curve, fourier, point_to_point
 
 import ident
-from ident.compare.delay import delays
 from ident.compare.residuals import residual_hints
-from ident.compare.settled import settled
+from ident.compare.settled import delays, settled
 from ident.errors import IdentError
 from ident.logs import Log, process
 from ident.logs.automatic import chosen

@@ -16,12 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen
 from ident.cad.check import check_cad
 from ident.cad.convention import Convention
-from ident.cad.rounding import Exact
 from ident.cad.sheets.layout import LINE_END, NUMBER
 from ident.cad.sheets.read import decoded, find_sheets, read_sheet
 from ident.cad.sheets.readings import products_of
 from ident.cad.sheets.sheet import Number, Products, Sheet
-from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed
+from ident.cad.table import COLUMNS, Cad, Exact, Printed, Row, Table, cad_of, printed
 from ident.errors import CadError
 from ident.files import csv_text, write_whole
 from ident.robot.robot import Robot

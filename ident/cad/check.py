@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.cad.convention import Convention
-from ident.cad.rounding import Exact
-from ident.cad.table import COLUMNS, Cad, Table, printed
+from ident.cad.table import COLUMNS, Cad, Exact, Table, printed
 from ident.errors import CadError
 from ident.spatial.inertia import is_positive_semidefinite, nearest_possible, pseudo_inertia_exact, steiner, symmetric
 

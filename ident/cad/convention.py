@@ -69,10 +69,7 @@ _WANTED = {
 
 @dataclass(frozen=True)
 class Convention:
-    """What one table declares; nothing has a default.
-
-    Raises CadError for an unknown unit or word.
-    """
+    """What one table declares; nothing has a default. Raises CadError for an unknown unit or word."""
 
     mass: str
     """Unit of masses."""

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
-from ident.calibrate.calibrate import Calibration, calibrated
-from ident.calibrate.normal import Normal, free_of, solved
+from ident.calibrate.calibrate import Calibration, Normal, calibrated, free_of, solved
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model.model import Model

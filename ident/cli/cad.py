@@ -11,7 +11,7 @@ import typer
 
 from ident import pipelines
 from ident.cli.answers import answer, cad_links, cad_sheet, checked, diagnosed, refined
-from ident.cli.console import EXIT_CODES, PROBLEMS, ExperimentPath, guarded, out_option, progress, say, show, tell_note
+from ident.cli.console import EXIT_CODES, PROBLEMS, ExperimentPath, guarded, out_option, progress, say, show
 from ident.errors import plural
 from ident.pipelines.wishes import CadWishes, Frames, Products, RefineWishes
 from ident.tell import LOG
@@ -82,7 +82,7 @@ def check(
     none = "no problem found" + ", but the sign of the products has to be said" * bool(found.unsigned)
     say(plural(found.problems, "problem") if found.problems else none, style="bold")
     if found.unsigned:
-        tell_note(f"`ident cad read` needs --products tensor or positive: {', '.join(found.unsigned)} leave it open")
+        LOG.info(f"`ident cad read` needs --products tensor or positive: {', '.join(found.unsigned)} leave it open")
     if found.problems:
         raise typer.Exit(PROBLEMS)
 
@@ -166,7 +166,7 @@ def show_checked(found: CheckedCad) -> None:
     _show_findings(found.findings[""])
     shapes = found.shapes
     if shapes.untold:
-        tell_note(shapes.untold)
+        LOG.info(shapes.untold)
     for misfit in shapes.misfits:
         word, style = ("PROBLEM (shape)", "bold red") if misfit.gross else ("shape", "yellow")
         more = "" if misfit.gross else ", or the shape leaves parts out"
@@ -188,7 +188,7 @@ def _end(done: RefinedTable) -> None:
 
 
 def _show_diagnosis(found: Examined, freed: bool = False) -> None:
-    from ident.report.doctor_text import diagnosis_sentences, freed_sentences
+    from ident.report.outcome_text import diagnosis_sentences, freed_sentences
 
     for cause in found.outside:
         say(

@@ -71,7 +71,8 @@ def attempted(command: Callable[..., None], *args: Any, **given: Any) -> tuple[i
     except typer.Exit as end:
         return end.exit_code, None
     except IdentError as cause:
-        tell_note(*getattr(cause, "__notes__", ()))
+        for note in getattr(cause, "__notes__", ()):
+            LOG.info(note)
         tell_aside(f"error: {cause}")
         unusable, failed = isinstance(cause, UnusableError), isinstance(cause, EstimationError)
         return PROBLEMS if unusable else FAILED if failed else BAD_INPUT, cause
@@ -97,12 +98,6 @@ def ended(message: str, code: int) -> typer.Exit:
 def tell_aside(text: str) -> None:
     """Print a line about a problem to stderr."""
     typer.echo(printable(shortened(text)), err=True)
-
-
-def tell_note(*notes: str) -> None:
-    """Print notes to stderr, unless only problems are wanted."""
-    for note in notes:
-        LOG.info(note)
 
 
 class _Stderr(logging.Handler):
@@ -342,9 +337,8 @@ def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
         else:  # a unit by itself is that of all numbers before it that have none
             units = [given or unit for given in units]
     if len(numbers) != robot.n or not np.isfinite(numbers).all():
-        raise InputError(
-            f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}", key=key
-        )
+        problem = f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}"
+        raise InputError(problem, key=key)
     for joint, unit in zip(robot.joints, units, strict=True):
         if unit and (unit in ("deg", "rad")) == joint.slides:
             moves = "slides" if joint.slides else "turns"

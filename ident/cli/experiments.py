@@ -15,19 +15,10 @@ import typer
 
 from ident import pipelines
 from ident.cli.answers import answer, asked, parts_of
-from ident.cli.console import (
-    PROBLEMS,
-    ExperimentPath,
-    command_line,
-    guarded,
-    progress,
-    say,
-    show,
-    tell_aside,
-    tell_note,
-)
+from ident.cli.console import PROBLEMS, ExperimentPath, command_line, guarded, progress, say, show, tell_aside
 from ident.errors import IdentError, plural
 from ident.pipelines.wishes import Sharing
+from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.compare.causes.causes import Cause
@@ -59,7 +50,7 @@ def select(experiment: ExperimentPath) -> None:
 @guarded
 def doctor(experiment: ExperimentPath) -> None:
     """Find what is wrong with the robot file, logs, model or CAD table of an experiment, and say what to change."""
-    from ident.report.doctor_text import examination_sentences
+    from ident.report.outcome_text import examination_sentences
 
     with progress() as tell:
         found = pipelines.doctor(experiment, tell)
@@ -90,7 +81,7 @@ def fleet(
     against: Annotated[Path | None, "Earlier fleet.parquet, from which drift is told", "TABLE"] = None,
 ) -> None:
     """Identify every robot of a fleet: a table of all parameters, and a page of those who stand out or have drifted."""
-    from ident.report.fleet_report import sentences
+    from ident.report.several import farthest
 
     with progress() as tell:
         found = pipelines.fleet(file, out, tell, command_line(), against=against, share=share)
@@ -105,7 +96,7 @@ def fleet(
     told = f"{plural(fitted, 'robot')} fitted, {len(found.failed)} not; {len(found.standing_out)} stand out{moved}"
     say(f"{found.title}: {told}", style="bold")
     for which, off in (("stands_out", "deviation"), ("drifted", "drift")):
-        say(*sentences(found.table[found.table[which]], off))
+        say(*farthest(found.table[found.table[which]], off))
     say(f"wrote {', '.join(sorted(p.name for p in found.path.iterdir()))} to {found.path}")
     if found.failed:
         raise typer.Exit(PROBLEMS)
@@ -128,7 +119,7 @@ def init(
     say(*found.told)
     for question, given in found.answers if ask is not _asked else ():
         how = "guessed" if question.key in found.guessed else "answered"
-        tell_note(f"{how}: {question.text} {given} ({question.why})")
+        LOG.info(f"{how}: {question.text} {given} ({question.why})")
     say(*(f"wrote {path}" for path in found.files))
     say(f"Next: {found.next}")
 
@@ -200,8 +191,8 @@ def files_of(experiment: Path) -> list[Path]:
     A folder of CAD reports stands for the files in it.
     """
     from ident.experiment import read_experiment
+    from ident.pipelines.estimated import sources_of
     from ident.pipelines.loaded import described_in
-    from ident.pipelines.sources import sources_of
 
     found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
     with suppress(IdentError):

@@ -10,19 +10,9 @@ import typer
 from ident import pipelines
 from ident.cli.answers import answer, checked, parts_of
 from ident.cli.cad import show_checked
-from ident.cli.console import (
-    PROBLEMS,
-    ended,
-    guarded,
-    out_option,
-    progress,
-    say,
-    show,
-    show_notes,
-    show_steps,
-    tell_note,
-)
+from ident.cli.console import PROBLEMS, ended, guarded, out_option, progress, say, show, show_notes, show_steps
 from ident.errors import InputError, plural
+from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.logs import LogReport
@@ -69,11 +59,12 @@ def _show_robot(found: CheckedRobot) -> None:
     say(f"torque can show {plural(found.combinations, 'combination')} of its {10 * robot.n} link parameters")
     say(f"(singular values down to {kept:.1g} of the largest count, those up to {dropped:.0e} of it are zero)")
     if found.doubtful:
-        tell_note(
+        LOG.info(
             "the number of combinations hangs on the last digits of the description: angles or lengths that just "
             "miss zero, a right angle or each other make combinations that no log can tell from noise"
         )
-    tell_note(*robot.notes)
+    for note in robot.notes:
+        LOG.info(note)
     masses = np.full(robot.n, np.nan) if robot.inertials is None else robot.inertials[:, 0]
     rows = []
     for joint, link, mass, verdict in zip(robot.joints, robot.links, masses, found.verdicts, strict=True):
@@ -144,9 +135,10 @@ def convert(
     with progress() as tell:
         done = write(file, out, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)
     answer(**parts_of(done, "path", "manifest", "stanza", "rows", "dropped"), info=_told(done.info))
-    tell_note(*done.info.sentences())
+    for note in done.info.sentences():
+        LOG.info(note)
     if done.dropped:
-        tell_note(f"{done.dropped} dropped, because their clock repeats")
+        LOG.info(f"{done.dropped} dropped, because their clock repeats")
     say(done.stanza)
     say(f"wrote {done.rows} rows to {done.path} and their description to {done.manifest}")
 

@@ -38,17 +38,15 @@ from ident.cli.console import (
     show_calibration,
     show_notes,
     tell_aside,
-    tell_note,
 )
-from ident.cli.dynamics import codegen, dynamics
-from ident.cli.experiments import doctor, fleet, init, select
+from ident.cli.experiments import changes, doctor, fleet, init, select
 from ident.cli.files import check
 from ident.cli.files import logs as logs_app
-from ident.cli.motions import excite, postures, sweep
-from ident.cli.payload import payload
-from ident.cli.report import export, report
+from ident.cli.motions import codegen, dynamics, excite, postures, sweep
+from ident.cli.report import export, payload, report
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import Sharing
+from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.compare import Comparison
@@ -94,8 +92,6 @@ def run(
     if not watch:
         _run(experiment, share, out)
         return
-    from ident.cli.experiments import changes
-
     if asked().json:
         raise InputError("goes on, and --json is one document", key="--watch", fix="Leave one of them out")
     with suppress(KeyboardInterrupt):  # while it waits; all that was found is written then
@@ -103,7 +99,7 @@ def run(
             code, _ = attempted(_run, experiment, share, out)
             if code == INTERRUPTED:
                 raise typer.Exit(code)
-            tell_note("waiting until a file of the experiment changes; Ctrl-C ends")
+            LOG.info("waiting until a file of the experiment changes; Ctrl-C ends")
 
 
 def _run(experiment: Path, share: Sharing, out: Path | None) -> None:
@@ -258,7 +254,9 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
         for c in off:
             say(f"  {c.name} is {c.found:.6g}, expected {c.wanted:g} within {c.tolerance:g}", style="red")
     assert result.path is not None
-    say(f"wrote {', '.join(sorted(p.name for p in result.path.iterdir()))} to {_near(result.path)}")
+    here, path = Path.cwd().resolve(), result.path.resolve()
+    where = path.relative_to(here) if path.is_relative_to(here) else result.path
+    say(f"wrote {', '.join(sorted(p.name for p in result.path.iterdir()))} to {where}")
 
 
 def _end(result: Result) -> None:
@@ -302,9 +300,3 @@ def _show_comparison(comparison: Comparison, everything: bool, slides: frozenset
     if rows:
         show(text.comparison_rows(replace(comparison, rows=rows), slides))
     say(*(f"note: {note}" for note in comparison.notes))
-
-
-def _near(path: Path) -> Path:
-    """Return the path relative to the working folder, where it is below it."""
-    here = Path.cwd().resolve()
-    return path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path

@@ -1,17 +1,25 @@
-"""The commands `ident report` and `ident export`."""
+"""The commands `ident report`, `ident export` and `ident payload`, which finds what a robot carries, and drive gains
+where the load's mass is known.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, outcome
-from ident.cli.console import EstimatePath, command_line, guarded, out_option, progress, say, show, tell_note
+from ident.cli.answers import answer, asked, outcome, parts_of
+from ident.cli.console import EstimatePath, command_line, file_out, guarded, out_option, progress, say, show
 from ident.errors import InputError, plural
-from ident.pipelines.wishes import ExportWishes
+from ident.pipelines.wishes import ExportWishes, PayloadWishes
+from ident.tell import LOG
+
+if TYPE_CHECKING:
+    from ident.payload.payload import IdentifiedPayload
+    from ident.pipelines.loads import FoundLoad
+    from ident.robot import Robot
 
 
 @guarded
@@ -30,8 +38,8 @@ def report(
     summary: Annotated[bool, "One page: verdict, main figures, one picture", "--summary"] = False,
 ) -> None:
     """Write the report of an estimate, or the comparison of several: HTML or PDF, by the ending of --out."""
-    from ident.report.change_report import judgement, sentences
     from ident.report.page import known_format
+    from ident.report.several import judgement, sentences
 
     known_format(out)
     if summary and len(files) > 1 and all(_is_estimate(f) for f in files):
@@ -51,10 +59,8 @@ def report(
             )
         answer(**outcome(done))
     else:
-        raise InputError(
-            f"wanted an estimate and its experiment, or two estimates or more, got {plural(len(files), 'path')}",
-            fix="Such as: ident report estimate.json experiments/NAME",
-        )
+        problem = f"wanted an estimate and its experiment, or two estimates or more, got {plural(len(files), 'path')}"
+        raise InputError(problem, fix="Such as: ident report estimate.json experiments/NAME")
     say(f"wrote {out}" + (f" and its figures to {figures}" if figures else ""))
 
 
@@ -94,5 +100,104 @@ def export(
     answer(files=done)
     for file in done:
         for note in file.notes:
-            tell_note(note if len(done) == 1 else f"{file.path.name}: {note}")
+            LOG.info(note if len(done) == 1 else f"{file.path.name}: {note}")
         say(f"wrote {file.path}")
+
+
+@guarded
+def payload(
+    experiment: Annotated[
+        Path, typer.Argument(metavar="EXPERIMENT", help="Experiment whose fitted recordings are without the load")
+    ],
+    loaded: Annotated[list[str], "Recording with the load; repeat for more", "RECORDING"],
+    wishes: PayloadWishes,
+    out: Annotated[str | None, "File for the call, instead of the screen", "--out -o PATH"] = None,
+    unvalidated: Annotated[
+        bool, "Write the call although no --validate passed, and say so in it", "--unvalidated"
+    ] = False,
+    date: Annotated[str | None, "Date in the file's head, instead of today's"] = None,
+) -> None:
+    """Identify the load that some recordings carry and others do not."""
+    from ident.export import payload_format_named
+    from ident.files import file_word, write_whole
+    from ident.report.outcome_text import figures_rows, gains_rows
+
+    if wishes.form is None and (out is not None or unvalidated):
+        raise InputError("no controller is named", key="--format", fix="Add --format, such as --format ur")
+    with progress() as tell:
+        found = pipelines.payload(experiment, loaded, wishes, tell=tell)
+    own = ("frame", "flange", "recordings", "origin", "figures", "errors", "warnings")
+    seen = parts_of(found.payload, "link", "kind", "seen", "shows_mass", "edge", "known_mass")
+    gains = None if found.gains is None else parts_of(found.gains, "joints", "scale", "errors", "dof", "mass")
+    answer(**parts_of(found, *own), **seen, gains=gains, call=None, path=None)
+    robot = found.loaded.robot
+    what = f"{', '.join(loaded)} against {found.origin}"
+    say(f"load on {found.payload.link} of {robot.name}, seen from {found.frame}: {what}", style="bold")
+    show(figures_rows(found.payload, found.figures))
+    _show_verdict(found)
+    if found.gains is not None:
+        signal = found.loaded.manifest.recording(found.loaded.experiment.fit[0]).torque
+        show(gains_rows(found.gains, signal, robot))
+        if found.gains_known:
+            say("The load above belongs to these gains; put them into the data set to use them.")
+        else:
+            use = "Use neither the gains nor the load; give recordings that carry it and move it."
+            say(f"No load of {found.gains.mass:g} kg is seen: no gain differs from zero. {use}", style="bold red")
+    elif found.payload.shows_mass:
+        _show_joints(found.payload, robot)
+    if wishes.form is None:
+        return
+    text = found.call(unvalidated=unvalidated, date=date)
+    answer(call=text)
+    if out is not None:
+        name = f"{file_word(robot.name, 'robot')}_payload{payload_format_named(wishes.form).suffix}"
+        path = write_whole(file_out(name)(out), text)
+        answer(path=path)
+        say(f"wrote {path}")
+    elif asked().text:
+        typer.echo(text, nl=False)
+
+
+def _show_verdict(found: FoundLoad) -> None:
+    from ident.report.text import percent
+
+    load, errors, gain_error = found.payload, found.errors, found.wishes.gain_error
+    if not load.shows_mass:
+        say("These motions do not show the load's mass: move the joints that lift it.", style="yellow")
+    elif not load.seen:
+        say("No load is seen: the mass does not differ from zero, so there is no centre to speak of.", style="yellow")
+    else:
+        edge = " The free fit could not, so it lies at the edge; error bars are those of the free fit." * load.edge
+        say(f"This body can exist (its pseudo-inertia is positive semidefinite, exactly).{edge}")
+    for e, what in zip(errors, ("fitted", "held-out"), strict=False):
+        say(
+            f"Torque error on {what} {', '.join(e.recordings)}: {percent(e.with_load_total)} with the load,"
+            f" {percent(e.without_total)} without."
+        )
+    if errors[1:]:
+        passed = errors[1].passed
+        say(f"Validation {'passed' if passed else 'failed'}.", style="green" if passed else "bold red")
+    how = (
+        "a jackknife over segments"
+        if load.kind == "cluster-by-segment"
+        else "residuals taken as independent: too short"
+    )
+    if load.known_mass:
+        say(f"Error bars: {how}. The given mass is taken as exact.")
+    elif gain_error:
+        say(f"Error bars: {how}, and drive gains known to {gain_error:g} % each, their effects added up.")
+    else:
+        say(
+            f"Error bars: {how}. They do not hold the drive gains: torques that are all 10 % too large make the load"
+            " 10 % too heavy. Say how well the gains are known with --gain-error, or weigh the load: --known-mass."
+        )
+
+
+def _show_joints(found: IdentifiedPayload, robot: Robot) -> None:
+    parts = [
+        f"{name} {100 * part / found.free[0]:.0f} %"
+        for name, part in zip(robot.joint_names, found.by_joint[:, 0], strict=True)
+        if abs(part) >= 0.005 * abs(found.free[0])
+    ]
+    if parts and found.seen:
+        say(f"The mass comes from {', '.join(parts)}: so much does it change with the gain of each.")

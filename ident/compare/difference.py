@@ -1,10 +1,12 @@
-"""Base parameters as identified against other values of them: CAD's, the truth's, or an earlier result's."""
+"""Base parameters as identified against other values of them: CAD's, the truth's, an earlier result's, or those of the
+other robots of a fleet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +23,10 @@ from ident.model.terms import kind_of, restored
 from ident.regression.base import BaseParameters
 from ident.shown import Shown, shows
 from ident.spatial.inertia import INERTIAL, pseudo_inertia
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Chance that any difference of one comparison is called more than chance, when there is none throughout.
 LEVEL = 0.01
@@ -317,10 +323,8 @@ def _same(a: str, first: Estimate, b: str, second: Estimate) -> None:
         raise ModelError(f"'{a}' and '{b}' have other parameters{which}", fix="Fit both with the same robot and terms")
     alike = first.base.names == second.base.names and np.allclose(first.base.K, second.base.K, rtol=1e-9, atol=1e-12)
     if not alike:
-        raise ModelError(
-            f"'{a}' and '{b}' have other base parameters, so their robots differ in geometry",
-            fix="Fit both with the same robot file",
-        )
+        problem = f"'{a}' and '{b}' have other base parameters, so their robots differ in geometry"
+        raise ModelError(problem, fix="Fit both with the same robot file")
 
 
 def _change(name: str, first: Estimate, second: Estimate) -> Change:
@@ -353,3 +357,46 @@ def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Arr
     covariance = estimate.covariance.matrix[np.ix_(at, at)]
     variance = np.einsum("im,ik,km->m", columns, covariance, columns)
     return estimate.phi[at] @ columns, np.sqrt(np.maximum(variance, 0.0))
+
+
+#: Columns of a fleet's table, a row for each base parameter of each robot [SI], beside those that `compared` adds.
+COLUMNS = ("robot", "parameter", "unit", "value", "standard_error", "dof", "torque_error", "verdict", "reason")
+#: Robots without which nobody knows what is usual.
+FEWEST = 5
+#: Of the median distance from the median to the standard deviation, of normal numbers.
+_NORMAL = 1.4826
+
+
+def compared(table: pd.DataFrame, earlier: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return a fleet's table with what sets robots apart.
+
+    table: with COLUMNS. median, spread: of each parameter over the robots, by medians, which strangers do not move;
+    deviation: distance from the median in spreads, or in own standard errors where these are larger; stands_out:
+    whether chance does not explain it, all comparisons considered (Holm's rule at 1 %). earlier: an older table; its
+    value, the drift since in standard errors of the difference, and whether chance does not explain it. NaN: not
+    determined, or too few robots.
+    """
+    table = table.copy()
+    known = table["value"].where(table["standard_error"] > 0)
+    by = table["parameter"]
+    table["median"] = known.groupby(by).transform("median")
+    off = known - table["median"]
+    table["spread"] = _NORMAL * off.abs().groupby(by).transform("median")
+    counts = known.groupby(by).transform("count")
+    size = np.maximum(table["spread"], table["standard_error"])
+    table["deviation"] = (off / size).where((counts >= FEWEST) & (size > 0))
+    robots = int(table["robot"].nunique())
+    table["stands_out"] = contradicted(table["deviation"].tolist(), max(robots - 1, 1))[0]
+    old = None if earlier is None else earlier.drop_duplicates(["robot", "parameter"]).set_index(["robot", "parameter"])
+    if old is None:
+        table["earlier"], table["drift"] = np.nan, np.nan
+    else:
+        places = list(zip(table["robot"], table["parameter"], strict=True))
+        was = old.reindex(places)[["value", "standard_error", "dof"]].to_numpy(dtype=np.float64)
+        table["earlier"] = was[:, 0]
+        error = np.hypot(table["standard_error"], was[:, 1])
+        table["drift"] = ((known - was[:, 0]) / error).where(error > 0)
+        table["dof"] = np.fmin(table["dof"], was[:, 2])
+    tested = table["dof"][table["drift"].notna()]
+    table["drifted"] = contradicted(table["drift"].tolist(), max(int(tested.min()), 1) if len(tested) else 1)[0]
+    return table

@@ -25,10 +25,9 @@ from ident.logs.motion import Motion
 from ident.model import LoadFriction, NonlinearViscous, Stribeck, ViscousAsymmetry
 from ident.model.model import Model, torque
 from ident.model.terms import kinds, plain
-from ident.regression.base import BaseParameters
+from ident.regression.base import BaseParameters, r_factor
 from ident.regression.compress import Columns, packed_columns, packed_rows
 from ident.regression.regression import lengths
-from ident.regression.triangles import r_factor
 from ident.tables import below
 
 Kind = Literal["delay", "friction", "drift", "spring", "coupling", "gain", "offset"]

@@ -17,8 +17,8 @@ from ident.dynamics.rigid_body import singular
 from ident.errors import ModelError
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
-from ident.simulation.fixed_step import RK4_BOUND, settling_rate
 from ident.simulation.plant import Plant, mass_matrices, plant, solved
+from ident.simulation.simulate import RK4_BOUND, settling_rate
 
 WINDOW_S, MOST_WINDOWS, KEPT = 0.5, 64, 20
 _FEWEST, _MOST = 120, 600  # steps of a window

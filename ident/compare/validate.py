@@ -327,7 +327,5 @@ def _phi(base: BaseParameters, model: Model, values: ArrayLike, name: str) -> Ar
         return np.asarray(base.K @ frozen(values, (p,), f"prediction '{name}'", ModelError))
     if given == (b,):
         return frozen(values, (b,), f"prediction '{name}'", ModelError)
-    raise ModelError(
-        f"prediction '{name}' has shape {given}, wanted ({p},) standard or ({b},) base parameters",
-        fix="Use parameters of the same model",
-    )
+    problem = f"prediction '{name}' has shape {given}, wanted ({p},) standard or ({b},) base parameters"
+    raise ModelError(problem, fix="Use parameters of the same model")

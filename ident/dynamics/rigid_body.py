@@ -409,11 +409,8 @@ def _frame(robot: Robot, name: str) -> tuple[int, Pose]:
     """Return the moving link (-1: the base) that carries a frame, and the frame seen from it."""
     frames = robot.frames
     if not isinstance(name, str) or name not in frames:
-        raise ModelError(
-            f"robot '{robot.name}' has no frame {name!r}{nearest(str(name), frames)}",
-            key="frame",
-            fix=f"Its frames are {', '.join(frames)}",
-        )
+        problem = f"robot '{robot.name}' has no frame {name!r}{nearest(str(name), frames)}"
+        raise ModelError(problem, key="frame", fix=f"Its frames are {', '.join(frames)}")
     return frames[name]
 
 

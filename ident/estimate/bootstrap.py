@@ -45,11 +45,9 @@ def bootstrapped(
     count = len(regression.segments)
     sigma = np.ones(regression.n_joints) if found.estimator == "ols" else found.sigma  # as it was weighed
     if count < SEGMENTS:
-        raise EstimationError(
-            f"a bootstrap needs {SEGMENTS} segments or more, these logs have {count}. Cut them into shorter ones, or"
-            " use covariance = 'classical'.",
-            estimate=found,
-        )
+        few = f"a bootstrap needs {SEGMENTS} segments or more, these logs have {count}."
+        fix = "Cut them into shorter ones, or use covariance = 'classical'."
+        raise EstimationError(f"{few} {fix}", estimate=found)
     least = solve(regression, sigma)
     changes = np.sqrt((count - 1) / count) * jackknife(regression, sigma, least)
     phi, theta = found.phi + np.random.default_rng(seed).normal(size=(draws, count)) @ changes, None

@@ -314,9 +314,8 @@ def restored_terms(
         law = restored(kind, shape, owners)
         if law is None:
             told = ", ".join(f"{k} {v:g}" for k, v in shape.items()) or "no numbers"
-            raise ModelError(
-                f"'{owners[0]}.{kind}' with {told} beside it is no joint term that is known", fix="Fit again"
-            )
+            problem = f"'{owners[0]}.{kind}' with {told} beside it is no joint term that is known"
+            raise ModelError(problem, fix="Fit again")
         terms.append(Coupled(motor, motors[motor], law) if motor else law)
     return tuple(terms)
 
@@ -326,10 +325,8 @@ def require_same(estimate: Estimate, robot: Robot) -> None:
     for what, own, others in (("links", estimate.links, robot.links), ("joints", estimate.joints, robot.joint_names)):
         if own != others:
             first, second = (", ".join([*names[:6], *(["..."] if len(names) > 6 else [])]) for names in (own, others))
-            raise ModelError(
-                f"the estimate of '{estimate.robot}' has {what} {first}, robot '{robot.name}' has {second}",
-                fix="Give the robot that was identified, with its joints in that order",
-            )
+            problem = f"the estimate of '{estimate.robot}' has {what} {first}, robot '{robot.name}' has {second}"
+            raise ModelError(problem, fix="Give the robot that was identified, with its joints in that order")
 
 
 #: Terms of a joint that show themselves as soon as it moves.

@@ -126,11 +126,8 @@ def estimated(
     found = finished(name, task, solution, covariance)
     found = replace(found, weight=used, selection=selection, warnings=(*said, *more, *found.warnings))
     if not solution.accurate:
-        raise EstimationError(
-            f"the constrained fit did not converge: {solution.solver} stopped short of its tolerance, as did all"
-            f" others. {ADVICE}",
-            estimate=found,
-        )
+        why = f"{solution.solver} stopped short of its tolerance, as did all others"
+        raise EstimationError(f"the constrained fit did not converge: {why}. {ADVICE}", estimate=found)
     return found if covariance != "bootstrap" else bootstrapped(found, regression, problem, draws, seed)
 
 
@@ -192,20 +189,16 @@ def compatible(
     if isinstance(weight, str):
         known["weight"] = (weight, ("cross-validated", "vanishing"))
     elif weight is not None and not 0.0 <= weight < np.inf:
-        raise ModelError(
-            f"is {weight:g}, wanted 'cross-validated', 'vanishing' or a number that is 0 or more", key="weight"
-        )
+        problem = f"is {weight:g}, wanted 'cross-validated', 'vanishing' or a number that is 0 or more"
+        raise ModelError(problem, key="weight")
     if isinstance(metric, str):
         known["metric"] = (metric, ("entropic", *_CONSTANT))
     for name, (word, words) in known.items():
         if word not in words:
             raise ModelError(f"is '{word}', wanted {' or '.join(repr(w) for w in words)}", key=name)
     if metric == "entropic" and not feasible:
-        raise ModelError(
-            "is 'entropic', finite only for links that can exist, and feasible is false",
-            key="metric",
-            fix="Use metric = 'pull-back', or let feasible be true",
-        )
+        problem = "is 'entropic', finite only for links that can exist, and feasible is false"
+        raise ModelError(problem, key="metric", fix="Use metric = 'pull-back', or let feasible be true")
 
 
 def _noise(regression: Regression, loss: Loss, sigma: ArrayLike | None, plain: bool) -> Array:
@@ -371,12 +364,10 @@ def _least_squares(
     open_ = [n for n, se in zip(regression.base.names, errors, strict=True) if not np.isfinite(se)]
     if open_:
         open_ = [*estimate.undetermined, *(n for n in open_ if n not in estimate.undetermined)]
-        raise EstimationError(
-            f"the logs do not determine {len(open_)} of {len(phi)} base parameters: {', '.join(open_[:6])}"
-            f"{', ...' if len(open_) > 6 else ''}. Use the constrained fit, which needs no full excitation, or a "
-            "motion that moves every joint.",
-            estimate=estimate,
-        )
+        names = f"{', '.join(open_[:6])}{', ...' if len(open_) > 6 else ''}"
+        problem = f"the logs do not determine {len(open_)} of {len(phi)} base parameters: {names}."
+        fix = "Use the constrained fit, which needs no full excitation, or a motion that moves every joint."
+        raise EstimationError(f"{problem} {fix}", estimate=estimate)
     return estimate
 
 

@@ -17,10 +17,9 @@ from ident.errors import EstimationError
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.standard import Offset
-from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.base import BaseParameters, base_parameters, stacked
 from ident.regression.compress import Columns, compress, packed_columns, pieces
 from ident.regression.regression import Regression, all_but_each, left_out, squared_residuals, upper_gram
-from ident.regression.triangles import stacked
 from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5

@@ -25,8 +25,8 @@ from ident.estimate.covariance import determined, deviations
 from ident.model.model import Model
 from ident.model.standard import Offset
 from ident.model.term import BENDS, bends
+from ident.regression.base import r_factor
 from ident.regression.regression import Regression, lengths
-from ident.regression.triangles import r_factor
 from ident.robot.robot import Robot
 from ident.shown import shows
 from ident.spatial.inertia import PSEUDO_INERTIA_MAP, consistency, from_com, pseudo_inertia, to_com
@@ -56,10 +56,8 @@ class Prior:
         for i, body in enumerate(self.inertials):
             found = consistency(body)
             if not found.consistent:
-                raise ModelError(
-                    f"link {i + 1} of the prior ({self.source}) cannot exist: {'; '.join(found.failures())}",
-                    fix="Correct the CAD table, or fit without one",
-                )
+                problem = f"link {i + 1} of the prior ({self.source}) cannot exist: {'; '.join(found.failures())}"
+                raise ModelError(problem, fix="Correct the CAD table, or fit without one")
 
     def scaled(self, scale: float) -> Prior:
         """Return the prior with all bodies heavier by this factor."""

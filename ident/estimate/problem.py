@@ -267,9 +267,8 @@ class Entropic:
         for weight, solution in zip(_TOWARDS_ZERO, self._along(_TOWARDS_ZERO, self._given), strict=True):
             if solution.accurate and self._squared(solution.theta, factor) <= least * (1.0 + residual_bound):
                 return solution, weight
-        raise EstimationError(
-            f"no weight of the prior is small enough to reach the least residual within {residual_bound:g}"
-        )
+        problem = f"no weight of the prior is small enough to reach the least residual within {residual_bound:g}"
+        raise EstimationError(problem)
 
     def _least(self, factor: Array, count: float) -> float:
         """Return the least squared residual of links that can exist, those beyond all size apart."""

@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.model.model import Model
-from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.base import BaseParameters, base_parameters, r_factor
 from ident.regression.compress import Columns, packed_columns, pull_back, state_rows
 from ident.regression.regression import Regression
-from ident.regression.triangles import r_factor
 
 _CHUNK = 4096
 

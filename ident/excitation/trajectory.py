@@ -240,7 +240,7 @@ def write_csv(path: str | Path, robot: Robot, t: ArrayLike, q: ArrayLike, qd: Ar
     """
     import pandas as pd
 
-    from ident.simulation.storage import TIME, columns
+    from ident.simulation.run import TIME, columns
 
     rows, at_rest = _checked(robot, t, q, qd, qdd)
     about = f"# Motion for {origin(robot)}\n# SI units, one row per time; starts and ends at rest: {at_rest}\n"
@@ -306,6 +306,5 @@ def require_joints(joints: tuple[str, ...], robot: Robot) -> None:
     """Raise ExcitationError unless the joints are the robot's, in its order."""
     if joints != robot.joint_names:
         has = f"robot {robot.name!r:.60} has {', '.join(robot.joint_names)}"
-        raise ExcitationError(
-            f"the trajectory moves {', '.join(joints)}, {has}", fix="Give all joints in the robot's order"
-        )
+        problem = f"the trajectory moves {', '.join(joints)}, {has}"
+        raise ExcitationError(problem, fix="Give all joints in the robot's order")

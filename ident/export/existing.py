@@ -45,11 +45,9 @@ def own_bodies(
     for what, names, known in (("link", robot.links, set(found)), ("joint", robot.joint_names, set(joints))):
         for name in names:
             if name not in known:
-                raise RobotError(
-                    f"the file has no {what} '{name}', which was identified{nearest(name, known)}",
-                    file=file,
-                    fix="Give the model of the identified robot, with the same names, or write a new file",
-                )
+                problem = f"the file has no {what} '{name}', which was identified{nearest(name, known)}"
+                fix = "Give the model of the identified robot, with the same names, or write a new file"
+                raise RobotError(problem, file=file, fix=fix)
     base = found[robot.base].pose if robot.base in found else Pose.identity()
     at_zero = robot.poses(np.zeros(robot.n))
     out, same = np.empty_like(inertials), np.empty(robot.n, dtype=bool)
@@ -67,11 +65,9 @@ def own_bodies(
             continue
         i = robot.links.index(carrier)
         if body.inertial is None:
-            raise RobotError(
-                f"'{key}' is fixed to link '{carrier}', and {body.unclear}, so its share cannot be told apart",
-                file=file,
-                fix=f"Give '{key}' an <inertial> of its own, with mass 0 if it has none",
-            )
+            problem = f"'{key}' is fixed to link '{carrier}', and {body.unclear}, so its share cannot be told apart"
+            fix = f"Give '{key}' an <inertial> of its own, with mass 0 if it has none"
+            raise RobotError(problem, file=file, fix=fix)
         pose = found[carrier].pose.inverse() @ body.pose
         if same[i] and robot.frames.get(key, (-1, pose))[0] == i:
             pose = robot.frames[key][1]  # held where the robot has it
@@ -108,11 +104,8 @@ def _same_joint(
     elif not own.slides and np.linalg.norm(np.cross(axis, joint.point - point)) > CLOSE:
         problem = "its axis passes elsewhere"
     if problem is not None:
-        raise RobotError(
-            f"joint '{own.name}' is another one than the robot's: {problem}",
-            file=file,
-            fix="Give the model of the identified robot, its base body named as the robot's base, or write a new file",
-        )
+        fix = "Give the model of the identified robot, its base body named as the robot's base, or write a new file"
+        raise RobotError(f"joint '{own.name}' is another one than the robot's: {problem}", file=file, fix=fix)
 
 
 def _carrier(key: str, found: Mapping[str, FoundBody], robot: Robot) -> str | None:

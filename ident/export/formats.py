@@ -116,9 +116,8 @@ def format_named(name: str) -> Format:
     require_known([name], names, InputError, "there is no format", fix="List them: ident export --list")
     known = {f.name: f for f in FORMATS}
     if name not in known:
-        raise InputError(
-            f"'{name}' takes one load at the flange, not a robot", fix="Identify the load first: ident payload"
-        )
+        problem = f"'{name}' takes one load at the flange, not a robot"
+        raise InputError(problem, fix="Identify the load first: ident payload")
     return known[name]
 
 

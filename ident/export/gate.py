@@ -85,9 +85,6 @@ def admitted(estimate: Estimate, *, unvalidated: bool = False) -> str:
     if verdict is not None:
         fix = "Mend what the report shows, and fit again"
     if not unvalidated:
-        raise UnusableError(
-            f"the fit of '{estimate.robot}' {found}, so nothing was exported. {fix}, or ask for unvalidated numbers "
-            "explicitly: ident export --unvalidated.",
-            estimate=estimate,
-        )
+        fix += ", or ask for unvalidated numbers explicitly: ident export --unvalidated."
+        raise UnusableError(f"the fit of '{estimate.robot}' {found}, so nothing was exported. {fix}", estimate=estimate)
     return f"WARNING: NOT VALIDATED, exported on request although the fit {found}."

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ident.compare.difference import decided_by
-from ident.export.digits import deserved_base
-from ident.export.identified import Identified, Written
+from ident.export.identified import Identified, Written, deserved_base
 from ident.export.text import Script, comment, links, number, plain
 from ident.files import csv_cell, csv_text
 from ident.model.term import Kind

@@ -113,10 +113,8 @@ def identified_load(
     name = declared_flange(robot, flange)
     link, pose = moving_frame(robot, name)
     if robot.links[link] != found.link:
-        raise InputError(
-            f"the load was identified on '{found.link}', and the flange '{name}' belongs to '{robot.links[link]}'",
-            key="--flange",
-        )
+        problem = f"the load was identified on '{found.link}', and the flange '{name}' belongs to '{robot.links[link]}'"
+        raise InputError(problem, key="--flange")
     figures = found.at(pose, gain_error=gain_error)
     known = [figures.mass_error, *figures.com_error, *figures.inertia_error.ravel()]
     if not np.isfinite(known).all():

@@ -20,16 +20,9 @@ from ident.robot import Robot
 
 #: Kinds of findings, and of what pipelines say, that tell what is so without anything being wrong.
 NOTES = (
-    "chosen",
-    "calibrated",
-    "left out",
-    "coarse position",
-    "repeated position",
-    "irregular sampling",
-    "torque filter",
-    "export",
-    "reading",
-)
+    "chosen", "calibrated", "left out", "coarse position", "repeated position", "irregular sampling", "torque filter",
+    "export", "reading",
+)  # fmt: skip
 #: What is said of torques that no joint is made for.
 OVER = "over 3 times its limit"
 GAP = 1.5  # times the median step
@@ -169,22 +162,17 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
     lost, late = wide[whole[wide]], wide[~whole[wide]]
     if len(lost):
         count = int(missing[lost].sum())
-        yield Finding(
-            "dropped rows",
-            log.rows(lost),
-            f"{count} row{'s seem' if count > 1 else ' seems'} to be missing {_after(log, lost, dt)},"
-            f" where {_ms(usual)} is usual",
-        )
+        gone = f"{count} row{'s seem' if count > 1 else ' seems'} to be missing {_after(log, lost, dt)}"
+        yield Finding("dropped rows", log.rows(lost), f"{gone}, where {_ms(usual)} is usual")
     if len(late) and clock.rows == "stamps":
         yield Finding("gap", log.rows(late), f"a gap {_after(log, late, dt)}, where {_ms(usual)} is usual")
     short = np.flatnonzero(dt < SHORT * usual)
     if len(short) and clock.rows == "stamps":
-        yield Finding(
-            "short step",
-            log.rows(short + 1),
-            f"{log.where(short + 1)}: less than {_ms(SHORT * usual)} after the row before, where {_ms(usual)}"
-            " is usual; resample linearly rather than differentiate over it",
+        soon = (
+            f"{log.where(short + 1)}: less than {_ms(SHORT * usual)} after the row before, where {_ms(usual)} is usual"
         )
+        fix = "resample linearly rather than differentiate over it"
+        yield Finding("short step", log.rows(short + 1), f"{soon}; {fix}")
     if clock.held > 1 or clock.rows == "moved":
         yield Finding("irregular sampling", (), f"{clock}; taken so unless clock = 'stamps'")
     elif np.percentile(dt, 97.5) - np.percentile(dt, 2.5) > IRREGULAR * usual:
@@ -212,18 +200,12 @@ def _repeats(log: Log) -> Iterator[Finding]:
         same &= (np.diff(log.qd, axis=0) == 0).all(axis=1)
     whole, position = np.flatnonzero(same) + 1, np.flatnonzero(still & ~same) + 1
     if len(whole):
-        yield Finding(
-            "repeated rows",
-            log.rows(whole),
-            f"{log.where(whole)}: every signal is the same as in the row before; was a frame logged twice?",
-        )
+        same_as = f"{log.where(whole)}: every signal is the same as in the row before"
+        yield Finding("repeated rows", log.rows(whole), f"{same_as}; was a frame logged twice?")
     if len(position):
-        yield Finding(
-            "repeated position",
-            log.rows(position),
-            f"{log.where(position)}: all positions are the same as in the row before, the torque is not; the robot"
-            " rests, or its encoders are read less often than they are logged",
-        )
+        same_as = f"{log.where(position)}: all positions are the same as in the row before, the torque is not"
+        why = "the robot rests, or its encoders are read less often than they are logged"
+        yield Finding("repeated position", log.rows(position), f"{same_as}; {why}")
 
 
 def _torques(log: Log) -> Iterator[Finding]:
@@ -236,20 +218,16 @@ def _torques(log: Log) -> Iterator[Finding]:
         if name in log.passive:
             continue
         fix = "was it recorded? Give a joint without motor the gain 0" if value == 0 else "is it the right column?"
-        yield Finding(
-            "constant torque", rows, f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span}): {fix}"
-        )
+        what = f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span})"
+        yield Finding("constant torque", rows, f"{what}: {fix}")
     cut = saturated(log.tau)
     for j in np.flatnonzero(cut.any(axis=0)).tolist():
         ends = " and ".join(f"{value:.5g}" for value in np.unique(log.tau[cut[:, j], j]))
         often = cut[:, j].mean() > OFTEN
         fix = "log it in a wider range, or move so that it is not reached" if often else "so left out"
-        yield Finding(
-            "cut-off torque" if often else "saturated torque",
-            log.rows(np.flatnonzero(cut[:, j])),
-            f"torque of '{log.joints[j]}' stands at its end, {ends}, in {int(cut[:, j].sum())} of {len(log.t)} rows:"
-            f" cut off by drive or recorder, {fix}",
-        )
+        kind, at = "cut-off torque" if often else "saturated torque", np.flatnonzero(cut[:, j])
+        what = f"torque of '{log.joints[j]}' stands at its end, {ends}, in {len(at)} of {len(log.t)} rows"
+        yield Finding(kind, log.rows(at), f"{what}: cut off by drive or recorder, {fix}")
     size = np.linalg.norm(log.tau, axis=0)
     still = constant | (size == 0)  # its square underflows
     scaled = log.tau / np.maximum(size, np.finfo(float).tiny)
@@ -259,12 +237,8 @@ def _torques(log: Log) -> Iterator[Finding]:
         twins = [i for i in range(j) if alike[i, j] and not still[i] and not still[j]]
         for i in twins[:1]:
             factor = float(cosine[i, j] * size[j] / size[i])
-            yield Finding(
-                "copied torque",
-                rows,
-                f"torque of '{log.joints[j]}' is {factor:.6g} times that of '{log.joints[i]}' in all {len(log.t)} rows"
-                f" ({span}): is a column named twice?",
-            )
+            what = f"torque of '{log.joints[j]}' is {factor:.6g} times that of '{log.joints[i]}'"
+            yield Finding("copied torque", rows, f"{what} in all {len(log.t)} rows ({span}): is a column named twice?")
 
 
 def start_transient(log: Log) -> Iterator[Finding]:
@@ -287,13 +261,9 @@ def start_transient(log: Log) -> Iterator[Finding]:
         odd["position"] |= _jumps(log.q[:, j], 1, head, LEAP)
         for what, found in odd.items():
             if found.any():
-                last = int(np.flatnonzero(found)[-1])
-                yield Finding(
-                    "start transient",
-                    log.rows(range(last + 1)),
-                    f"{what} of '{name}' in the first {plural(last + 1, 'row')} ({spans(log.rows(range(last + 1)))}) is"
-                    " unlike the rest: cut them off with rows = [first, last]",
-                )
+                rows = log.rows(range(int(np.flatnonzero(found)[-1]) + 1))
+                told = f"{what} of '{name}' in the first {plural(len(rows), 'row')} ({spans(rows)}) is unlike the rest"
+                yield Finding("start transient", rows, f"{told}: cut them off with rows = [first, last]")
 
 
 def _spikes(log: Log) -> Iterator[Finding]:
@@ -302,12 +272,8 @@ def _spikes(log: Log) -> Iterator[Finding]:
         found = spikes(x)
         for j in np.flatnonzero(found.any(axis=0)):
             rows = log.rows(np.flatnonzero(found[:, j]).tolist())
-            yield Finding(
-                "spikes",
-                rows,
-                f"{what} of '{log.joints[j]}' leaps away from its neighbours and back in {plural(len(rows), 'row')}"
-                f' ({spans(rows)}): spikes = "interpolated" takes them out',
-            )
+            told = f"{what} of '{log.joints[j]}' leaps away from its neighbours and back in {plural(len(rows), 'row')}"
+            yield Finding("spikes", rows, f'{told} ({spans(rows)}): spikes = "interpolated" takes them out')
 
 
 def _zeros(x: Array) -> int:
@@ -335,12 +301,10 @@ def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt:
         speed = 0.0 if step is None else float(np.abs(np.gradient(log.q[:, j], log.t)).max())
         if step is not None and step / dt > COARSE * speed > 0:
             unit = robot.joints[j].unit("position")
-            yield Finding(
-                "coarse position",
-                (),
-                f"position of '{robot.joint_names[j]}' comes in steps of {step:.3g} {unit} (noise of"
-                f" {step / 12**0.5:.2g} {unit} rms); one step per sample is {step / dt:.3g} {unit}/s: low-pass it",
-            )
+            noise = f"noise of {step / 12**0.5:.2g} {unit} rms"
+            told = f"position of '{robot.joint_names[j]}' comes in steps of {step:.3g} {unit} ({noise})"
+            low_pass = f"one step per sample is {step / dt:.3g} {unit}/s: low-pass it"
+            yield Finding("coarse position", (), f"{told}; {low_pass}")
 
 
 def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
@@ -359,12 +323,8 @@ def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
             if len(outside):
                 rows = log.rows(outside)
                 far = float(values[outside[np.argmax(np.abs(values[outside]))]])
-                yield Finding(
-                    kind,
-                    rows,
-                    f"{kind.split()[0]} of '{joint.name}' reaches {far:.4g} {of}, beyond {low:.4g} to {high:.4g}, in"
-                    f" {plural(len(rows), 'row')}: {spans(rows)}",
-                )
+                told = f"{kind.split()[0]} of '{joint.name}' reaches {far:.4g} {of}, beyond {low:.4g} to {high:.4g}"
+                yield Finding(kind, rows, f"{told}, in {plural(len(rows), 'row')}: {spans(rows)}")
 
 
 def _units(log: Log, robot: Robot) -> Iterator[Finding]:
@@ -402,12 +362,9 @@ def _by_velocities(log: Log) -> Iterator[Finding]:
     if CLOCK_OFF < abs(factor - 1.0) < NEARLY:
         rate = 1.0 / (factor * float(np.median(np.diff(log.t))))
         took = f"took {100 * abs(factor - 1.0):.3g} % {'more' if factor > 1.0 else 'less'} time than is logged"
-        yield Finding(
-            "clock",
-            (),
-            f"the motion {took}, by the velocities of {joints} joints alike: if the time is wrong, write"
-            f" `time = {{ rate_hz = {rate:.4g} }}` below [signals]; if they are, leave `velocity` out",
-        )
+        write = f"`time = {{ rate_hz = {rate:.4g} }}` below [signals]; if they are, leave `velocity` out"
+        told = f"the motion {took}, by the velocities of {joints} joints alike: if the time is wrong, write {write}"
+        yield Finding("clock", (), told)
 
 
 def out_of_reach(q: Array, robot: Robot) -> dict[str, str]:
@@ -445,6 +402,5 @@ def _speed_unit(log: Log, robot: Robot, j: int, qd: Array) -> Iterator[Finding]:
         off = max(abs(ratio), 1 / abs(ratio))
         close = [text for value, text in known.items() if 0.8 < off / value < 1.25]
         hint = f" ({close[0]}?)" if close else ""
-        yield Finding(
-            "unit", (), f"velocity of '{name}' is {abs(ratio):.3g} times the change of its position per second{hint}"
-        )
+        told = f"velocity of '{name}' is {abs(ratio):.3g} times the change of its position per second{hint}"
+        yield Finding("unit", (), told)

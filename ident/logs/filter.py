@@ -121,18 +121,12 @@ def low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key:
     if cutoff_hz is None:
         return x
     if not cutoff_hz < rate_hz / 2:
-        raise LogError(
-            f"a cut-off of {cutoff_hz:g} Hz is not below the Nyquist frequency {rate_hz / 2:g} Hz of a recording"
-            f" sampled at {rate_hz:g} Hz",
-            key=key,
-            fix=f"Choose a cut-off below {rate_hz / 2:g} Hz, or leave the filter out",
-        )
+        nyquist = f"the Nyquist frequency {rate_hz / 2:g} Hz of a recording sampled at {rate_hz:g} Hz"
+        fix = f"Choose a cut-off below {rate_hz / 2:g} Hz, or leave the filter out"
+        raise LogError(f"a cut-off of {cutoff_hz:g} Hz is not below {nyquist}", key=key, fix=fix)
     if cutoff_hz < LOWEST * rate_hz:
-        raise LogError(
-            f"a cut-off of {cutoff_hz:g} Hz is less than a millionth of the sampling rate of {rate_hz:g} Hz",
-            key=key,
-            fix="Correct the unit of the time stamps, or choose a higher cut-off",
-        )
+        problem = f"a cut-off of {cutoff_hz:g} Hz is less than a millionth of the sampling rate of {rate_hz:g} Hz"
+        raise LogError(problem, key=key, fix="Correct the unit of the time stamps, or choose a higher cut-off")
     found, N = butterworth(cutoff_hz / rate_hz, order), len(x)
     pad = min(N - 1, max(3 * (order + 1), ceil(2 * rate_hz / cutoff_hz)))
     y = in_eights(np.concatenate([reflected(x, 0, pad), x, reflected(x, -1, pad)]))
@@ -183,11 +177,8 @@ def _thinned(blocks: Iterator[Array], factor: int) -> Iterator[Array]:
         begun.append(block)
     beginning = np.concatenate(begun)
     if len(beginning) < 2:
-        raise LogError(
-            f"{plural(len(beginning), 'row')} cannot be thinned by {factor}",
-            key="decimation",
-            fix="Use a longer recording or smaller factors",
-        )
+        problem = f"{plural(len(beginning), 'row')} cannot be thinned by {factor}"
+        raise LogError(problem, key="decimation", fix="Use a longer recording or smaller factors")
     ends = reflected(beginning, 0, _PAD)
     state = found.settled(ends[0])
     panels = np.empty((ends.shape[1] // 8, len(beginning) + (_MEMORIES + 1) * found.memory + 2 * _PAD, 8))
@@ -213,11 +204,8 @@ def checked(factors: Sequence[int]) -> tuple[int, ...]:
     """Return the factors as integers. Raises LogError for one outside 2 to 13."""
     for factor in factors:
         if isinstance(factor, bool) or int(factor) != factor or not 2 <= factor <= LARGEST:
-            raise LogError(
-                f"a decimation factor is {factor}, wanted a whole number from 2 to {LARGEST}",
-                key="decimation",
-                fix="Split a large factor: [10, 10] thins by 100",
-            )
+            problem = f"a decimation factor is {factor}, wanted a whole number from 2 to {LARGEST}"
+            raise LogError(problem, key="decimation", fix="Split a large factor: [10, 10] thins by 100")
     return tuple(int(f) for f in factors)
 
 
@@ -252,11 +240,8 @@ def interpolate(t: Array, x: Array, at: Array, kind: Interpolation) -> Array:
         return np.column_stack([np.interp(at, t, column) for column in x.T])
     step = np.diff(t)
     if step.min() < 0.1 * np.median(step):
-        raise LogError(
-            f"two rows are only {step.min():.2g} s apart, where {np.median(step):.2g} s is usual:"
-            " a cubic through their noise would swing",
-            fix="Set interpolation = 'linear'",
-        )
+        near = f"two rows are only {step.min():.2g} s apart, where {np.median(step):.2g} s is usual"
+        raise LogError(f"{near}: a cubic through their noise would swing", fix="Set interpolation = 'linear'")
     from scipy.interpolate import CubicSpline
 
     return np.asarray(CubicSpline(t, x, axis=0)(at), dtype=np.float64)
@@ -319,11 +304,9 @@ def savitzky_golay(x: Array, t: Array, window: int, degree: int, derivative: int
     steps = np.diff(t)
     step = float((t[-1] - t[0]) / (len(t) - 1))
     if np.abs(steps - step).max() > 1e-3 * step:
-        raise LogError(
-            f"derivative = 'savgol' needs uniform samples, but the time steps go from {steps.min():.4g} to"
-            f" {steps.max():.4g} s",
-            fix="Set resample_hz, or use derivative = 'central', which takes the measured steps",
-        )
+        differ = f"the time steps go from {steps.min():.4g} to {steps.max():.4g} s"
+        fix = "Set resample_hz, or use derivative = 'central', which takes the measured steps"
+        raise LogError(f"derivative = 'savgol' needs uniform samples, but {differ}", fix=fix)
     if len(t) < window:
         raise LogError(f"{len(t)} samples are fewer than the window of {window}", key="savgol_window")
     return np.asarray(savgol_filter(x, window, degree, deriv=derivative, delta=step, axis=0, mode="interp"))

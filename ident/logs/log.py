@@ -15,20 +15,10 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.files import file_sha256
-from ident.logs.left_out import left_out
 from ident.logs.manifest import DATES, RAW, Manifest, Recording, Signal, kind_of, si_factor
-from ident.logs.readers.formats import (
-    EVERYTHING,
-    Chunk,
-    Reference,
-    Request,
-    is_bag,
-    line_of_first_row,
-    locate,
-    read_chunks,
-)
-from ident.logs.readings import continued
-from ident.logs.stamps import first_stamp, seconds, units
+from ident.logs.readers import formats
+from ident.logs.readers.formats import EVERYTHING, Chunk, Reference, Request, is_bag, locate, read_chunks, seconds
+from ident.logs.readings import continued, left_out
 from ident.robot import Robot
 from ident.shown import shows
 
@@ -194,7 +184,7 @@ def read_parts(
     sources = tuple(Source(f, "" if within else file_sha256(path)) for f, path in paths.items())
     if not sources:
         raise LogError("all its signals are made up: no file is read", file=manifest.file, key=recording)
-    line = line_of_first_row(locate(manifest, sources[0].file), manifest.text)
+    line = formats.line_of_first_row(locate(manifest, sources[0].file), manifest.text)
     row = record.rows[0] if record.rows else 1
     clock: tuple[int | float, ...] | None = None
     done, last = 0, -np.inf
@@ -212,7 +202,7 @@ def read_parts(
         if record.time.rate_hz is not None:
             start, t = 0.0, np.arange(done, done + size) / record.time.rate_hz
         else:
-            clock = clock or first_stamp(raw["time"])
+            clock = clock or formats.first_stamp(raw["time"])
             start, t = seconds(raw["time"], record.time, clock)
         t, numbers, told = np.asarray(t, dtype=np.float64), None, list(notes)
         if record.drops_rows:
@@ -274,7 +264,7 @@ def _span(
         first: Chunk = []
         for size, begin, last in [ends] if ends else _spans(_chunks(manifest, clock, rows, robot.joint_names, [])):
             first = first or begin
-            count, length = count + size, float(seconds(last, record.time, first_stamp(first))[1][-1])
+            count, length = count + size, float(seconds(last, record.time, formats.first_stamp(first))[1][-1])
     if not (isfinite(length) and length > 0):  # rows are left out, or what is wrong is told
         count, start = 0, 0.0
         for log in read_parts(manifest, record.name, robot, rows):
@@ -291,7 +281,7 @@ def _spans(chunks: Iterator[dict[str, Chunk]]) -> Iterator[tuple[int, Chunk, Chu
 
 def _ends(path: Path, clock: Recording, manifest: Manifest) -> tuple[int, Chunk, Chunk] | None:
     """Return how many rows a text file has, and its clock in the first and the last; None for others, and odd ones."""
-    if line_of_first_row(path, manifest.text) is None:
+    if formats.line_of_first_row(path, manifest.text) is None:
         return None
     from ident.logs.readers.read_tables import text_ends
 
@@ -320,12 +310,12 @@ def _clock(record: Recording) -> Recording:
 def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> tuple[int | float, ...]:
     """Return the clock of a recording's first row, as the file has it."""
     (chunk,) = _chunks(manifest, _clock(_only(record, (0, 1))), 1, robot.joint_names, [])
-    return first_stamp(chunk["time"])
+    return formats.first_stamp(chunk["time"])
 
 
 def _dated(record: Recording) -> frozenset[str]:
     """Return the signals of a recording that are dates as text."""
-    return frozenset(("time",) if DATES in units(record.time) else ())
+    return frozenset(("time",) if DATES in formats.units(record.time) else ())
 
 
 def _chunks(
@@ -349,11 +339,9 @@ def _chunks(
         sizes = [len(next(iter(p.values()))[0]) if p else 0 for p in parts]
         if len(set(sizes)) > 1:
             short, long = record.files[int(np.argmin(sizes))], record.files[int(np.argmax(sizes))]
-            raise LogError(
-                f"has fewer rows than '{long}', from which '{record.name}' takes other signals",
-                file=short,
-                fix="Give rows = [first, last] that both files have, if their rows belong together",
-            )
+            problem = f"has fewer rows than '{long}', from which '{record.name}' takes other signals"
+            fix = "Give rows = [first, last] that both files have, if their rows belong together"
+            raise LogError(problem, file=short, fix=fix)
         yield {quantity: columns for part in parts for quantity, columns in part.items()}
 
 
@@ -380,27 +368,21 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
     """Return a signal on the joint side in SI units as (rows, n), checked against the robot's joints."""
     n = robot.n
     if len(columns) != n:
-        raise LogError(
-            f"{signal.quantity} has {plural(len(columns), 'column')}, robot '{robot.name}' has {n} joints",
-            file=manifest.file,
-            fix=f"Name one column per joint, in the order {', '.join(robot.joint_names)}",
-        )
+        problem = f"{signal.quantity} has {plural(len(columns), 'column')}, robot '{robot.name}' has {n} joints"
+        fix = f"Name one column per joint, in the order {', '.join(robot.joint_names)}"
+        raise LogError(problem, file=manifest.file, fix=fix)
     units = (signal.unit,) * n if isinstance(signal.unit, str) else signal.unit
     gains = np.broadcast_to(np.asarray(signal.gain), (n,)) if np.size(signal.gain) in (1, n) else None
     if gains is None or len(units) != n:
         raise LogError(f"unit or gain of {signal.quantity} is not one per joint", file=manifest.file)
     if signal.side == "motor" and robot.transmission is None:
-        raise LogError(
-            f"{signal.quantity} is on the motor side, but robot '{robot.name}' has no transmission",
-            file=manifest.file,
-            fix="Give the robot a [transmission], or set side = 'joint'",
-        )
+        problem = f"{signal.quantity} is on the motor side, but robot '{robot.name}' has no transmission"
+        raise LogError(problem, file=manifest.file, fix="Give the robot a [transmission], or set side = 'joint'")
     for joint, unit in zip(robot.joints, units, strict=True):
         kind = kind_of(unit, signal.quantity)
         if signal.side == "joint" and kind not in {RAW, "length" if joint.slides else "angle"}:
-            raise LogError(
-                f"{signal.quantity} of {joint.kind} joint '{joint.name}' cannot be in '{unit}'", file=manifest.file
-            )
+            problem = f"{signal.quantity} of {joint.kind} joint '{joint.name}' cannot be in '{unit}'"
+            raise LogError(problem, file=manifest.file)
     if np.size(signal.offset) not in (1, n):
         raise LogError("offset of position is not one per joint", file=manifest.file)
     if np.size(signal.saturation) not in (1, n):

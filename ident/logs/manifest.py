@@ -415,7 +415,6 @@ def kind_of(unit: str, quantity: Quantity) -> str:
 def _find(unit: str, quantity: Quantity) -> tuple[str, float]:
     known = UNITS[quantity]
     if unit not in known:
-        raise LogError(
-            f"'{unit}' is no unit of {quantity}{nearest(unit, known)}", fix=f"Use one of: {', '.join(known)}"
-        )
+        problem = f"'{unit}' is no unit of {quantity}{nearest(unit, known)}"
+        raise LogError(problem, fix=f"Use one of: {', '.join(known)}")
     return known[unit]

@@ -93,9 +93,8 @@ class Motion:
         object.__setattr__(self, "keep", keep)
         object.__setattr__(self, "blocks", tuple(self.blocks) or ((0, rows),))
         if self.stretches and len(self.stretches) != len(self.blocks):
-            raise LogError(
-                f"{len(self.stretches)} stretches for {len(self.blocks)} blocks, wanted one each", key=self.name
-            )
+            problem = f"{len(self.stretches)} stretches for {len(self.blocks)} blocks, wanted one each"
+            raise LogError(problem, key=self.name)
 
     def signals(self, part: slice = slice(None)) -> dict[str, Array]:
         """Return what joint terms may need beside q, qd, qdd, of some rows, by name: `ident.model.term.RECORDED`."""

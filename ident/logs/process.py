@@ -14,17 +14,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
 from ident.logs.clock import find_clock, on_clock
-from ident.logs.filter import (
-    BAND,
-    Interpolation,
-    central,
-    checked,
-    decimate,
-    fourier_fit,
-    resample,
-    savitzky_golay,
-    undelayed,
-)
+from ident.logs.filter import Interpolation, central, checked, decimate, undelayed
 from ident.logs.log import Log
 from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
 from ident.logs.readings import interpolated, leap, least_noise, moving, resting, run_in, saturated
@@ -136,20 +126,16 @@ class Processing:
         if self.derivative == "savgol" and not (
             self.savgol_window % 2 and 2 <= self.savgol_degree < self.savgol_window
         ):
-            raise LogError(
-                f"a window of {self.savgol_window} samples and degree {self.savgol_degree} do not fit",
-                key="savgol_window",
-                fix="Use an odd window, longer than the degree, and a degree of 2 or more",
-            )
+            problem = f"a window of {self.savgol_window} samples and degree {self.savgol_degree} do not fit"
+            fix = "Use an odd window, longer than the degree, and a degree of 2 or more"
+            raise LogError(problem, key="savgol_window", fix=fix)
         if self.derivative == "fourier":
             if self.fourier_period_s is None or not self.fourier_harmonics or self.fourier_harmonics < 1:
                 raise LogError("needs fourier_period_s and fourier_harmonics", key="derivative = 'fourier'")
             if self.velocity == "measured" or self.position_hz or self.velocity_hz or self.acceleration_hz:
-                raise LogError(
-                    "takes velocity and acceleration from the fitted series",
-                    key="derivative = 'fourier'",
-                    fix="Leave out velocity = 'measured', position_hz, velocity_hz and acceleration_hz",
-                )
+                problem = "takes velocity and acceleration from the fitted series"
+                fix = "Leave out velocity = 'measured', position_hz, velocity_hz and acceleration_hz"
+                raise LogError(problem, key="derivative = 'fourier'", fix=fix)
 
     def left_out(self, step: float) -> float:
         """Return how much of a recording's beginning [s] is left out, of one with this time step [s]."""
@@ -225,7 +211,7 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     warm = log.temperature
     if p.resample_hz is not None:
         stacked = np.hstack([q, tau] if qd is None else [q, tau, qd])
-        t, joined = resample(t, stacked, p.resample_hz, p.interpolation, rate_hz)
+        t, joined = filters.resample(t, stacked, p.resample_hz, p.interpolation, rate_hz)
         q, tau, qd = joined[:, :n], joined[:, n : 2 * n], joined[:, 2 * n :] if qd is not None else None
         if warm is not None:  # slow and coarse: a spline would swing
             warm = np.column_stack([np.interp(t, log.t, x) for x in warm.T])
@@ -236,7 +222,9 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     moves = ~resting(log.q)
     q, qd, qdd = np.where(moves, q, np.median(log.q, axis=0)), qd * moves, qdd * moves
     tau = filters.low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
-    band = min(rate_hz, BAND * rate / prod(p.decimation), 2 * (p.torque_hz or inf))  # of white noise, what is left
+    band = min(
+        rate_hz, filters.BAND * rate / prod(p.decimation), 2 * (p.torque_hz or inf)
+    )  # of white noise, what is left
     noise = least_noise(log.tau) * np.sqrt(band / rate_hz)
 
     # which samples belong to the motion: torque known, in the window, not at an edge of the recording
@@ -392,22 +380,18 @@ def _derivatives(
     if p.derivative == "fourier":
         assert p.fourier_period_s is not None
         assert p.fourier_harmonics is not None
-        return fourier_fit(t, q, p.fourier_period_s, p.fourier_harmonics)
+        return filters.fourier_fit(t, q, p.fourier_period_s, p.fourier_harmonics)
     q = filters.low_pass(q, p.position_hz, rate, p.order, "position_hz")
 
     def slope(x: Array, derivative: int = 1) -> Array:
         if p.derivative == "savgol":
-            return savitzky_golay(x, t, p.savgol_window, p.savgol_degree, derivative)
+            return filters.savitzky_golay(x, t, p.savgol_window, p.savgol_degree, derivative)
         return central(x, t)
 
     if p.velocity == "measured":
         if measured is None:
-            raise LogError(
-                "no velocity was measured",
-                file=log.file,
-                key="velocity = 'measured'",
-                fix="Use velocity = 'position', or name the velocity's columns in the manifest",
-            )
+            fix = "Use velocity = 'position', or name the velocity's columns in the manifest"
+            raise LogError("no velocity was measured", file=log.file, key="velocity = 'measured'", fix=fix)
         qd = filters.low_pass(measured, p.velocity_hz, rate, p.order, "velocity_hz")
     else:
         qd = filters.low_pass(slope(q), p.velocity_hz, rate, p.order, "velocity_hz")

@@ -140,9 +140,8 @@ class Curve:
         for j in chosen(self.joints, robot):
             joint = robot.joints[j]
             if (ends := joint.limits.ends) is None:
-                raise ModelError(
-                    f"joint '{joint.name}' has no limits for a curve to bend between", fix="Give low and high"
-                )
+                problem = f"joint '{joint.name}' has no limits for a curve to bend between"
+                raise ModelError(problem, fix="Give low and high")
             found += replace(self, low=ends[0], high=ends[1], joints=(joint.name,)).elements()
         return found
 

@@ -95,9 +95,8 @@ class Balancer:
     def require(self, q: Array, qd: Array, qdd: Array) -> None:
         """Raise ModelError where the gas would have no room or the dead point is not known."""
         if math.isnan(self.dead):
-            raise ModelError(
-                "a balancer's dead point is not given", fix="Give dead, the position where it has no lever"
-            )
+            problem = "a balancer's dead point is not given"
+            raise ModelError(problem, fix="Give dead, the position where it has no lever")
         room = self._room(_length(self, q))
         if np.min(room, initial=1.0) <= 0.0:
             at = float(np.asarray(q).flat[int(np.argmin(room))])

@@ -43,10 +43,7 @@ class DriveInertia:
 
 @dataclass(frozen=True)
 class Viscous:
-    """tau_j = Fv_j qd_j [N m s/rad; N s/m].
-
-    joints: names of the joints that have it, None for all.
-    """
+    """tau_j = Fv_j qd_j [N m s/rad; N s/m]. joints: names of the joints that have it, None for all."""
 
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True

@@ -25,18 +25,8 @@ from ident.errors import EstimationError, InputError
 from ident.estimate.covariance import half_widths, jackknife
 from ident.estimate.least_squares import solve
 from ident.model.model import Model
-from ident.payload.payload import (
-    ENOUGH,
-    OPEN,
-    IdentifiedPayload,
-    LoadFit,
-    carrying_link,
-    existing,
-    joined,
-    loaded_columns,
-    require_apart,
-    with_load,
-)
+from ident.payload import payload as load
+from ident.payload.payload import IdentifiedPayload, LoadFit
 from ident.regression.base import BaseParameters
 from ident.regression.regression import Regression, lengths, torque_columns, weighted_rows
 
@@ -82,10 +72,10 @@ def drive_gains(
     """
     if not 0.0 < mass < np.inf:
         raise InputError(f"a known mass of {mass:g} kg", fix="Give the mass of the load in kg, above 0")
-    require_apart(unloaded, loaded)
-    carrier = carrying_link(model, link)
-    L = loaded_columns(loaded.base, own, carrier)
-    extended = with_load(unloaded, loaded, L)
+    load.require_apart(unloaded, loaded)
+    carrier = load.carrying_link(model, link)
+    L = load.loaded_columns(loaded.base, own, carrier)
+    extended = load.with_load(unloaded, loaded, L)
     m = sum(L.shape) - 10  # where the mass stands in x = (phi, own terms, load)
 
     torques = np.sqrt(extended.squared_torques / extended.rows)
@@ -113,7 +103,7 @@ def drive_gains(
     fewest = min(len(unloaded.segments), len(loaded.segments))
     kind, dof, V, lost, unit = _covariance(extended, sigma, x, a, m, fewest)
     n = model.robot.n
-    known = np.linalg.norm(lost[-n:], axis=1) <= OPEN
+    known = np.linalg.norm(lost[-n:], axis=1) <= load.OPEN
     scale = np.where(known, 1.0 / a, np.nan)
     errors = np.where(known, np.sqrt(np.diag(V)[-n:]) / a**2, np.nan)
 
@@ -124,8 +114,8 @@ def drive_gains(
     of_load = np.zeros((10, 10))
     of_load[1:, 1:] = V[m : m + 9, m : m + 9]
     more = np.vstack([np.zeros(lost.shape[1]), lost[m : m + 9] * (fit.scale[1:] / unit[m : m + 9])[:, None]])
-    fit = replace(fit, undetermined=joined(fit.undetermined, more))
-    body, edge = existing(fit, of_load, mass)
+    fit = replace(fit, undetermined=load.joined(fit.undetermined, more))
+    body, edge = load.existing(fit, of_load, mass)
     phi, others = np.split(fit.others_at(body), [len(L)])
     payload = IdentifiedPayload(
         model.robot.links[carrier], body, fit.free, of_load, kind, dof, fit.undetermined, fit.scale,
@@ -144,7 +134,7 @@ def _covariance(
     unit = lengths(rows)
     _, s, vt = np.linalg.svd(rows / unit, full_matrices=False)
     lost = vt[s <= _SINGULAR * s[0]].T
-    if fewest >= ENOUGH:
+    if fewest >= load.ENOUGH:
         kind, dof = "cluster-by-segment", fewest - 1
         d = jackknife(slope, sigma, free)
         V = (len(d) - 1) / len(d) * d.T @ d

@@ -33,10 +33,10 @@ from ident.files import file_word, whole_folder, write_whole
 from ident.logs import Motion
 from ident.pipelines.checked_cad import table_ending, words_of
 from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
+from ident.pipelines.estimated import require_apart, sources_of
 from ident.pipelines.factors import as_compressed, load_factors
 from ident.pipelines.loaded import Loaded, load, shapes_of
 from ident.pipelines.select import with_springs, with_terms
-from ident.pipelines.sources import require_apart, sources_of
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
@@ -204,11 +204,9 @@ def _require_table_alone(found: Examined) -> None:
     sure = [str(cause) for cause in found.outside if found.refused or not cause.rivals]
     sure += [str(f) for f in found.diagnosis.faults if isinstance(f.move, OtherView) and f.asserted and not f.slight]
     if sure:
-        raise CadError(
-            f"is not to be corrected: the mistake is elsewhere, {sure[0]}",
-            file=found.source or found.loaded.experiment.robot,
-            fix="Mend that first; `ident doctor` says more",
-        )
+        problem = f"is not to be corrected: the mistake is elsewhere, {sure[0]}"
+        fix = "Mend that first; `ident doctor` says more"
+        raise CadError(problem, file=found.source or found.loaded.experiment.robot, fix=fix)
 
 
 def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression, tuple[NamedCause, ...]]:
@@ -222,11 +220,8 @@ def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression, tuple[NamedC
     if regression.model != loaded.model.fingerprint() and not loaded.experiment.own_model:
         loaded = as_compressed(loaded, load_factors(path))
     if regression.model != loaded.model.fingerprint():
-        raise RegressionError(
-            "belongs to another robot or model than the experiment's",
-            file=path,
-            fix="Run `ident run` again, or leave out --fit",
-        )
+        problem = "belongs to another robot or model than the experiment's"
+        raise RegressionError(problem, file=path, fix="Run `ident run` again, or leave out --fit")
     estimate = path.with_name("estimate.json")
     return loaded, regression, load_estimate(estimate).causes if estimate.is_file() else ()
 
@@ -374,8 +369,8 @@ def _changes(
 
 def _write_report(work: Path, done: RefinedTable, wishes: CadWishes) -> None:
     from ident.report.body_figures import link_figure
-    from ident.report.doctor_text import diagnosis_sentences, freed_sentences, interval_sentences
     from ident.report.figures import save_figure
+    from ident.report.outcome_text import diagnosis_sentences, freed_sentences, interval_sentences
 
     found, allowed = done.examined, done.allowed
     assert allowed is not None

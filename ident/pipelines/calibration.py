@@ -60,7 +60,7 @@ def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = logged) 
     kept, evidence, whole = calibrated_where_worth(loaded.model, motions, loaded.prior, unknowns)
     tell("calibrating", 1, 1)
     found = _said(kept, evidence, whole)
-    warned += [Warned(f"calibrate {e.group}", "calibrated", f"{e}{_verdict(e)}") for e in evidence]
+    warned += [Warned(f"calibrate {e.group}", "calibrated", f"{e}{'' if e.worth else '; not taken'}") for e in evidence]
     settled = as_calibrated(replace(loaded, processing=processing), found)
     return settled, Found(found, np.zeros((0, 0)) if kept is None else kept.spread_of_parameters())
 
@@ -99,10 +99,6 @@ def _said(kept: Calibration | None, evidence: tuple[Evidence, ...], whole: Calib
             said = f"not taken: {words[u.kind]}"
             found.append(Calibrated(u, float(whole.values[k]), float(whole.errors[k]), said, False))
     return tuple(found)
-
-
-def _verdict(evidence: Evidence) -> str:
-    return "" if evidence.worth else "; not taken"
 
 
 def _convention(experiment: Experiment) -> Literal["dh", "mdh"] | None:

@@ -31,7 +31,7 @@ from ident.errors import CadError, InputError, RobotError
 from ident.estimate import neutral_prior
 from ident.estimate.prior import implausible
 from ident.geometry.capsules import collision_clouds
-from ident.pipelines.sources import require_apart
+from ident.pipelines.estimated import require_apart
 from ident.robot import read_robot
 from ident.robot.robot import DESCRIPTIONS
 from ident.robot.urdf import parse_document, to_robot

@@ -97,11 +97,9 @@ def _require_same_versions(client: Client) -> None:
         for name in SAME:
             other = there["packages"].get(name)
             if other != own[name]:
-                raise InputError(
-                    f"worker {address} has {name} {other or 'not at all'}, this process has {own[name]}",
-                    key="--scheduler",
-                    fix="Install the same versions everywhere (constraints.txt)",
-                )
+                problem = f"worker {address} has {name} {other or 'not at all'}, this process has {own[name]}"
+                fix = "Install the same versions everywhere (constraints.txt)"
+                raise InputError(problem, key="--scheduler", fix=fix)
 
 
 def mapped(

@@ -12,13 +12,14 @@ import numpy as np
 from ident.arrays import Array
 from ident.compare.difference import cad_theta
 from ident.errors import ExcitationError, IdentError, InputError, need, require_known
+from ident.estimate.least_squares import joint_noise
 from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
 from ident.excitation.limits import KinematicLimits, TorqueLimits, soft_told
 from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, search
 from ident.excitation.trajectory import Trajectory, load_trajectory, save_trajectory, write_csv, write_ros2
-from ident.export.code.trajectory import write_trajectory
+from ident.export.code.c import write_trajectory
 from ident.files import csv_cell, csv_text, hashes, provenance, whole_folder, write_whole
 from ident.geometry.scene import Scene
 from ident.geometry.scene_file import read_scene
@@ -36,16 +37,9 @@ from ident.regression import Regression, compress
 from ident.robot import Robot, read_robot
 
 FILES = (
-    "trajectory.json",
-    "trajectory.csv",
-    "trajectory.yaml",
-    "trajectory.h",
-    "predicted.csv",
-    "limits.png",
-    "torque.png",
-    "poses.png",
-    "predicted.png",
-)
+    "trajectory.json", "trajectory.csv", "trajectory.yaml", "trajectory.h",
+    "predicted.csv", "limits.png", "torque.png", "poses.png", "predicted.png",
+)  # fmt: skip
 _SAMPLES = 1e6  # rows of the sampled files: 100 MB each
 _NARROW = 0.2  # rad: no arm is that stiff
 _APART = 0.1  # of what is left unexplained
@@ -172,11 +166,10 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
         )
     except np.linalg.LinAlgError:
         many = f"{wishes.order} harmonics" if wishes.splines is None else f"{wishes.splines} spline intervals"
-        raise ExcitationError(
-            f"motions of {many} within these limits do not show all "
-            f"{len(problem.information.base.names)} base parameters",
-            fix=f"Use more {many.partition(' ')[2]}, a longer period, or a model with fewer terms",
-        ) from None
+        count_of_all = len(problem.information.base.names)
+        told = f"motions of {many} within these limits do not show all {count_of_all} base parameters"
+        fix = f"Use more {many.partition(' ')[2]}, a longer period, or a model with fewer terms"
+        raise ExcitationError(told, fix=fix) from None
     if score is not None:
         apart = score(design.trajectory)
         notes.append(
@@ -264,20 +257,16 @@ def _sensible(wishes: ExciteWishes) -> None:
         raise ExcitationError(f"the time budget is {wishes.seconds:g} s, wanted a positive number")
     samples = wishes.duration * wishes.periods * positive(wishes.rate, "the sampling rate [Hz]")
     if samples > _SAMPLES:
-        raise ExcitationError(
-            f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most",
-            fix="Lower the sampling rate, or play the one period of trajectory.json several times",
-        )
+        fix = "Lower the sampling rate, or play the one period of trajectory.json several times"
+        raise ExcitationError(f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most", fix=fix)
 
 
 def _basis(wishes: ExciteWishes) -> Fourier | PeriodicSpline:
     elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
     if wishes.splines is not None:
         if elsewhere:
-            raise ExcitationError(
-                "a periodic spline ends where it starts, and another --end is given",
-                fix="Leave out --end, or --splines: a Fourier series gets a polynomial that leads there",
-            )
+            fix = "Leave out --end, or --splines: a Fourier series gets a polynomial that leads there"
+            raise ExcitationError("a periodic spline ends where it starts, and another --end is given", fix=fix)
         return PeriodicSpline(wishes.duration, wishes.splines)
     base = 2.0 * math.pi / wishes.duration
     return FourierAndPolynomial(base, wishes.order) if elsewhere else Fourier(base, wishes.order)
@@ -291,12 +280,10 @@ def _resumed(wishes: ExciteWishes, robot: Robot, basis: Fourier | PeriodicSpline
     trajectory = stored.for_robot(robot)
     if stored.trajectory.basis != basis:
         own = stored.trajectory.basis
-        raise ExcitationError(
-            f"is a {type(own).__name__} motion of {own.duration:.6g} s with {own.size} coefficients per joint, "
-            f"the one asked for is {type(basis).__name__}, {basis.duration:.6g} s, {basis.size}",
-            file=wishes.resume,
-            fix="Give the same --duration, --harmonics or --splines, --start and --end again",
-        )
+        stands = f"is a {type(own).__name__} motion of {own.duration:.6g} s with {own.size} coefficients per joint"
+        asked = f"the one asked for is {type(basis).__name__}, {basis.duration:.6g} s, {basis.size}"
+        fix = "Give the same --duration, --harmonics or --splines, --start and --end again"
+        raise ExcitationError(f"{stands}, {asked}", file=wishes.resume, fix=fix)
     seed = stored.design.get("seed")
     after = seed + 1 if type(seed) is int and 0 <= seed < 2**62 else 0
     return (trajectory,), after if wishes.seed is None else wishes.seed
@@ -336,8 +323,6 @@ def friction_terms(robot: Robot) -> list[Term]:
 
 def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
     """Return what an experiment says, whose logs count already."""
-    from ident.estimate.least_squares import joint_noise
-
     assert wishes.after is not None
     if wishes.cad is not None:
         raise ExcitationError("--cad and --after are both given", fix="The experiment names its own CAD table")
@@ -346,9 +331,8 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
         raise ExcitationError(f"{flag} and --after are both given", fix="The experiment has a model of its own")
     loaded = as_run(load(wishes.after))
     if loaded.robot.fingerprint() != robot.fingerprint():
-        raise ExcitationError(
-            f"is about another robot, '{loaded.robot.name}'", file=wishes.after, fix="Give the robot of that experiment"
-        )
+        problem = f"is about another robot, '{loaded.robot.name}'"
+        raise ExcitationError(problem, file=wishes.after, fix="Give the robot of that experiment")
     inputs |= loaded.inputs
     experiment, warned, rates = loaded.experiment, list[Warned](), list[float]()
 

@@ -24,8 +24,8 @@ from ident.logs.automatic import as_lines, in_words
 from ident.logs.check import NOTES, OVER
 from ident.model import Model
 from ident.pipelines.estimated import processing_told
-from ident.pipelines.identified_load import open_load
 from ident.pipelines.loaded import Loaded, described_in
+from ident.pipelines.select import open_load, restored
 from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, packed_columns, require_rows
@@ -171,8 +171,6 @@ def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
 
 def as_compressed(loaded: Loaded, factors: Factors) -> Loaded:
     """Return the experiment with joint terms and filters of the factors, as far as its file leaves them open."""
-    from ident.pipelines.friction import restored
-
     model = loaded.model
     if not loaded.experiment.own_model and model.fingerprint() != factors.regression.model:
         model = restored(model, factors.shapes, factors.regression.base.standard)
@@ -283,11 +281,10 @@ def _require_model(read: Sequence[tuple[Path, Factors]], model: Model, robot: st
     if others:
         told = [f"{cut(file.name)} ({_difference(factors, model, robot)})" for file, factors in others[:_NAMED]]
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        raise RegressionError(
-            f"{len(others)} of {plural(len(read), 'file')} of factors are of another model than the experiment's:"
-            f" {', '.join(told)}{more}",
-            fix="Leave them out, or compress their logs with one robot file and one [model]",
-        )
+        count = f"{len(others)} of {plural(len(read), 'file')} of factors"
+        problem = f"{count} are of another model than the experiment's: {', '.join(told)}{more}"
+        fix = "Leave them out, or compress their logs with one robot file and one [model]"
+        raise RegressionError(problem, fix=fix)
     first = read[0][1].regression.base.kept
     kept = next((file for file, factors in read if factors.regression.base.kept != first), None)
     if kept is not None:

@@ -11,12 +11,12 @@ from ident.errors import ConfigError, IdentError, InputError, need, plural
 from ident.files import short_names, whole_file, whole_folder
 from ident.pipelines.cluster import mapped, sharing
 from ident.pipelines.factors import fitted, of_recordings
-from ident.pipelines.friction import with_friction
-from ident.pipelines.identified_load import require_load
 from ident.pipelines.loaded import Loaded, load, with_data
+from ident.pipelines.select import require_load, with_friction
 from ident.pipelines.steps import Warned, processing_of
 from ident.pipelines.validated import validated
 from ident.pipelines.wishes import Sharing
+from ident.report.text import unit
 from ident.tables import Table, read_toml, string, typed
 from ident.tell import Tell, logged
 
@@ -63,7 +63,7 @@ class Identified:
 
 @dataclass(frozen=True, eq=False)
 class FleetResult:
-    """A fleet's table (`ident.compare.fleet`), who could not be fitted and why, and the folder that was written."""
+    """A fleet's table (`ident.compare.difference`), who could not be fitted and why, and the folder written."""
 
     title: str
     table: pd.DataFrame
@@ -97,8 +97,8 @@ def fleet(
     raises for an experiment that all share, InputError where no robot could be fitted.
     """
     need("pyarrow")
-    from ident.compare.fleet import compared
-    from ident.report.fleet_report import write_fleet
+    from ident.compare.difference import compared
+    from ident.report.several import write_fleet
 
     title, template, members = _read(Path(file))
     earlier = None if against is None else read_table(against)
@@ -144,8 +144,6 @@ def of_robot(template: Loaded | None, member: Member) -> Identified:
 
 
 def _identified(name: str, estimate: Estimate, loaded: Loaded) -> Identified:
-    from ident.report.text import unit
-
     return Identified(
         name,
         estimate.base.names,
@@ -210,7 +208,7 @@ def _names(files: Sequence[Path]) -> list[str]:
 def _table(found: Sequence[Identified]) -> pd.DataFrame:
     import pandas as pd
 
-    from ident.compare.fleet import COLUMNS
+    from ident.compare.difference import COLUMNS
 
     rows = [
         (robot.name, *row, robot.dof, robot.torque_error, robot.verdict, robot.reason)

@@ -52,7 +52,8 @@ def least_ratios(position: Array, robot: Robot) -> str:
 def _geared(answer: str, robot: Robot) -> Robot | None:
     """Return the robot with the transmission that ratios and couplings make, None where an answer has none."""
     try:
-        return replace(robot, transmission=Transmission(_motors(robot), _matrix(answer, robot.n)))
+        motors = tuple(f"motor_{k}" for k in range(1, robot.n + 1))
+        return replace(robot, transmission=Transmission(motors, _matrix(answer, robot.n)))
     except (ValueError, IndexError, IdentError):
         return None
 
@@ -94,10 +95,6 @@ def transmission_toml(transmission: Transmission, robot: Robot, why: str) -> lis
     about = f"# q_motor = matrix @ q_joint, of {', '.join(robot.joint_names)}"
     motors = ", ".join(f'"{name}"' for name in transmission.motors)
     return ["", "[transmission]", f"# {why}", f"motors = [{motors}]", about, "matrix = [", *rows, "]"]
-
-
-def _motors(robot: Robot) -> tuple[str, ...]:
-    return tuple(f"motor_{k}" for k in range(1, robot.n + 1))
 
 
 def _matrix(answer: str, n: int) -> Array:

@@ -19,14 +19,12 @@ from ident.pipelines import steps
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
-from ident.pipelines.estimated import experiment_of, made_from, origin_of, results_folder
+from ident.pipelines.estimated import experiment_of, made_from, origin_of, require_apart, results_folder, sources_of
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_springs, with_terms, without_idle
-from ident.pipelines.sources import require_apart, sources_of
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
-from ident.pipelines.stretches import cut_up, in_stretches, validated_anew
-from ident.pipelines.validated import validated
+from ident.pipelines.validated import cut_up, in_stretches, validated, validated_anew
 from ident.pipelines.wishes import ExportWishes, Sharing
 from ident.robot import read_robot
 from ident.tell import Tell, logged
@@ -432,8 +430,8 @@ def report_changes(
     ModelError for estimates of different models.
     """
     from ident.compare.difference import changes
-    from ident.report.change_report import write_comparison
     from ident.report.page import known_format
+    from ident.report.several import write_comparison
 
     known_format(out)
     named = tuple(zip(short_names(estimates), [load_estimate(file) for file in estimates], strict=True))

@@ -15,21 +15,19 @@ from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, InputError, LogError, plural
 from ident.experiment import LEVELS
 from ident.files import file_word, short_names, write_whole
+from ident.logs.best_clock import with_whole_clocks
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.raw import Column, RawTable, read_raw
 from ident.logs.readers.formats import is_bag
 from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families, named
-from ident.logs.split_clock import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
-from ident.pipelines.given_files import description_among, parted, without_copies
+from ident.pipelines.given_files import axis, description_among, parted, skeleton, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
-from ident.pipelines.own_units import in_own_units
 from ident.pipelines.questions import Ask, Asked, Question
-from ident.pipelines.raw_recording import COLUMNS, RawRecording
+from ident.pipelines.raw_recording import COLUMNS, RawRecording, in_own_units
 from ident.pipelines.signals import Signals, decide, parked
-from ident.pipelines.skeleton import axis, skeleton
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import read_description, read_urdf
 

@@ -151,12 +151,10 @@ def _urdf_inertials(robot: Robot, experiment: Experiment) -> Array | None:
         if joint.parent >= 0:
             parts.append((joint.placement.matrix, found.placement.matrix))
         if any(np.abs(a - b).max() > _SAME_FRAME for a, b in parts):
-            raise experiment.error(
-                f"the link frames of '{path.name}' are not those of '{experiment.robot.name}': joint '{joint.name}' "
-                "stands elsewhere, so its numbers are about other points and axes",
-                "experiment.cad",
-                f"Use '{path.name}' as the robot, or give a CAD table in the robot's frames",
-            )
+            frames = f"the link frames of '{path.name}' are not those of '{experiment.robot.name}'"
+            why = f"joint '{joint.name}' stands elsewhere, so its numbers are about other points and axes"
+            fix = f"Use '{path.name}' as the robot, or give a CAD table in the robot's frames"
+            raise experiment.error(f"{frames}: {why}", "experiment.cad", fix)
     assert other.inertials is not None
     return np.asarray(other.inertials[order])
 

@@ -96,9 +96,8 @@ def payload(
     if wishes.form is not None:
         payload_format_named(wishes.form)
     if wishes.against is not None and wishes.known_mass is not None:
-        raise InputError(
-            "drive gains need the recordings without load themselves", key="--known-mass", fix="Leave out --against"
-        )
+        problem = "drive gains need the recordings without load themselves"
+        raise InputError(problem, key="--known-mass", fix="Leave out --against")
     if not 0 <= wishes.gain_error <= 100:
         raise InputError(f"is {wishes.gain_error:g}, wanted 0 to 100 %", key="--gain-error")
     if wishes.known_mass is not None and wishes.gain_error:
@@ -150,20 +149,16 @@ def _require_apart(experiment: Experiment, loaded: Sequence[str], held_out: Sequ
     for option, names in (("--loaded", loaded), ("--validate", held_out)):
         for name in names:
             if name in seen:
-                raise InputError(
-                    f"recording '{name}' is given already as {seen[name]}",
-                    key=option,
-                    fix="Give each recording once: without load, with load, or with load and held out",
-                )
+                fix = "Give each recording once: without load, with load, or with load and held out"
+                raise InputError(f"recording '{name}' is given already as {seen[name]}", key=option, fix=fix)
             seen[name] = option
 
 
 def _require_not_fitted(fitted: str, loaded: Sequence[str], held_out: Sequence[str]) -> None:
     for name in (*loaded, *held_out):
         if name in fitted.split(", "):
-            raise InputError(
-                f"the estimate was fitted on '{name}' as the robot without load", key="--against", fix="Fit it without"
-            )
+            problem = f"the estimate was fitted on '{name}' as the robot without load"
+            raise InputError(problem, key="--against", fix="Fit it without")
 
 
 def _require_one_gain(item: Loaded, names: Sequence[str]) -> None:
@@ -171,19 +166,15 @@ def _require_one_gain(item: Loaded, names: Sequence[str]) -> None:
     first, *others = [item.manifest.recording(name).torque for name in names]
     for name, signal in zip(names[1:], others, strict=True):
         if (signal.unit, signal.gain, signal.side) != (first.unit, first.gain, first.side):
-            raise InputError(
-                f"'{names[0]}' and '{name}' have other units or gains of torque",
-                key="--known-mass",
-                fix="Give all recordings the same layout of torque, so that one correction holds for all",
-            )
+            problem = f"'{names[0]}' and '{name}' have other units or gains of torque"
+            fix = "Give all recordings the same layout of torque, so that one correction holds for all"
+            raise InputError(problem, key="--known-mass", fix=fix)
     transmission = item.robot.transmission
     if first.side == "motor" and transmission is not None:
         coupled = transmission.matrix - np.diag(np.diag(transmission.matrix))
         if coupled.any():
-            raise InputError(
-                "the robot's motors are coupled, so that a drive gain is not a factor of one joint's torque",
-                key="--known-mass",
-            )
+            problem = "the robot's motors are coupled, so that a drive gain is not a factor of one joint's torque"
+            raise InputError(problem, key="--known-mass")
 
 
 def frame_of(robot: Robot, name: str | None) -> tuple[str, Pose | None, str]:

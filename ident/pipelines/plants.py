@@ -84,11 +84,8 @@ class Dynamics:
             if value is not None and not 0 < value < np.inf:
                 raise InputError(f"{value} is no {what}", key=key, fix="Give a positive number of seconds")
         if seconds > _MOST * (step or 1e-3):
-            raise InputError(
-                f"{seconds:g} s in steps of {step or 1e-3:g} s are more than {_MOST:,} samples",
-                key="--simulate",
-                fix="Simulate a shorter time",
-            )
+            problem = f"{seconds:g} s in steps of {step or 1e-3:g} s are more than {_MOST:,} samples"
+            raise InputError(problem, key="--simulate", fix="Simulate a shorter time")
         known = plant(self.model, self.theta)
         state = np.asarray(q, dtype=np.float64), np.asarray(qd, dtype=np.float64)
         if step is not None:
@@ -199,13 +196,11 @@ def drive_torques(text: str | None, robot: Robot) -> TorqueFunction:
     try:
         values = np.array([float(word) for word in words.replace(",", " ").split()]) if words else np.zeros(robot.n)
     except ValueError:
-        raise InputError(
-            f"'{text}' is no list of torques", key="--torque", fix="Give one number a joint, or a .csv or .parquet file"
-        ) from None
+        problem = f"'{text}' is no list of torques"
+        raise InputError(problem, key="--torque", fix="Give one number a joint, or a .csv or .parquet file") from None
     if len(values) != robot.n or not np.isfinite(values).all():
-        raise InputError(
-            f"'{text}' is not {robot.n} finite torques, one for each of {', '.join(robot.joint_names)}", key="--torque"
-        )
+        problem = f"'{text}' is not {robot.n} finite torques, one for each of {', '.join(robot.joint_names)}"
+        raise InputError(problem, key="--torque")
     return lambda t, q, qd: values
 
 
@@ -213,11 +208,8 @@ def _identified(robot: Robot, estimate: Path) -> tuple[Model, Array]:
     """Return the model that was fitted, and its theta."""
     found = load_estimate(estimate)
     if found.theta is None:
-        raise EstimationError(
-            f"{estimate.name}: '{found.estimator}' determines base parameters only, no links to move. "
-            "Use the constrained fit.",
-            estimate=found,
-        )
+        problem = f"{estimate.name}: '{found.estimator}' determines base parameters only, no links to move."
+        raise EstimationError(f"{problem} Use the constrained fit.", estimate=found)
     return fitted_model(found, robot), found.theta
 
 

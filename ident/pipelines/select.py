@@ -1,4 +1,9 @@
-"""The joint terms that an experiment's fitted logs support."""
+"""The joint terms that an experiment's fitted logs support, and what they ask for of friction where nobody says it: the
+law of Coulomb friction without a [model], the load of load friction without CAD, fit and load in turn.
+
+Inertia of a first joint's links and of its drive are one sum in all torques, and the load is the links' alone: what
+the prior makes of that share is all that is left open.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +13,26 @@ from pathlib import Path
 
 import numpy as np
 
+from ident.arrays import Array
 from ident.calibrate import calibrated, worthwhile
-from ident.errors import IdentError, LogError
-from ident.estimate import Estimate
+from ident.dynamics.rigid_body import inverse_dynamics
+from ident.errors import EstimationError, IdentError, LogError
+from ident.estimate import Estimate, estimated
+from ident.estimate.estimate import restored_terms
 from ident.estimate.prior import Prior
 from ident.experiment import Experiment
 from ident.logs.motion import Motion
-from ident.model import Coulomb, DriveInertia, Model, Offset, Spring, Viscous
-from ident.model.standard import SIGN
+from ident.model import Coulomb, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Spring, Viscous
+from ident.model.standard import COULOMB, SIGN
 from ident.model.term import Kind, Term, names
 from ident.model.terms import lines
-from ident.pipelines.friction import plain, restored, slow_too, told, with_friction
-from ident.pipelines.identified_load import with_identified_load
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
-from ident.regression import base_parameters
+from ident.regression import base_parameters, compress
 from ident.report.text import percent
 from ident.robot.unknown import tilts
 from ident.structure import Selection, selected
-from ident.structure.widths import peaks, wide
+from ident.structure.widths import peaks, smoothed, wide
 from ident.tables import below
 from ident.tell import Tell, logged
 
@@ -239,3 +245,126 @@ def tilt_in_place_of_springs(model: Model, motions: Sequence[Motion], prior: Pri
 def _smooth(model: Model) -> tuple[Term, ...]:
     """Return the Coulomb friction of joints that is not the plain sign."""
     return tuple(t for t in model.terms if t.kind == SIGN.kind and t != SIGN and not hasattr(t, "along"))
+
+
+def with_friction(loaded: Loaded, warned: list[Warned], read: FirstParts | None = None) -> Loaded:
+    """Return the experiment with Coulomb friction as wide near standstill as its fitted logs ask for, and say so.
+
+    An experiment with a [model] stays as it is. read: its `first_parts_of`, where others read them too. Raises LogError
+    for the logs.
+    """
+    if loaded.experiment.own_model or SIGN not in loaded.model.terms:
+        return loaded
+    processing, read = processing_of(loaded), read or first_parts_of(loaded)
+    model, gain, _ = wide(loaded.model, slow_too(loaded, read), loaded.prior)
+    if model is loaded.model:
+        return loaded
+    warned.append(told(model, f"whose error falls by {gain.gain:.0%}"))
+    return replace(loaded, model=model, base=base_parameters(model), processing=processing)
+
+
+def slow_too(loaded: Loaded, read: FirstParts) -> list[Motion]:
+    """Return the fitted recordings, of long ones the first part, with rows too slow for the sign of the speed."""
+    return read(replace(processing_of(loaded)[0], min_speed=0.0))
+
+
+def told(model: Model, why: str) -> Warned:
+    """Return what to say of the widths that logs chose."""
+    laws = [term for term in model.terms if isinstance(term, SmoothCoulomb)]
+    each = ", ".join(f"{{ tanh = {law.tanh:g}, joints = {list(law.joints or ())} }}".replace("'", '"') for law in laws)
+    message = f"chosen by what is left out, {why}: {below('model', f'coulomb = [{each}]')}"
+    return Warned("friction", "chosen", message)
+
+
+def plain(model: Model) -> Model:
+    """Return the model with the sign of the speed in place of widths that logs chose."""
+    at = [k for k, term in enumerate(model.terms) if term.kind == COULOMB and isinstance(term, SmoothCoulomb)]
+    if not at:
+        return model
+    return replace(model, terms=(*model.terms[: at[0]], SIGN, *model.terms[at[-1] + 1 :]))
+
+
+def restored(model: Model, shapes: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> Model:
+    """Return a model with what logs chose: another one's widths in place of its sign of the speed, its further terms.
+
+    shapes, names: `Model.shapes` and the names of the other's parameters, of the same robot.
+    """
+    named = [f"{joint}.{SIGN.kind.name}" for joint in model.robot.joint_names]
+    widths = [shapes[name]["tanh"] for name in named if "tanh" in shapes.get(name, {})]
+    if len(widths) == len(named):
+        model = smoothed(model, np.array(widths))
+    more = names[len(model.names) :]
+    if not more or tuple(names[: len(model.names)]) != model.names:
+        return model
+    return replace(model, terms=(*model.terms, *restored_terms(shapes, model.robot, more)))
+
+
+#: Fits at most, and the relative change of the load at which they end.
+ROUNDS, SETTLED = 15, 0.001
+#: Rows of a motion that say how much the load changed.
+_ROWS = 500
+
+
+def open_load(loaded: Loaded) -> bool:
+    """Return whether the experiment asks for friction that grows with a load that no CAD gives."""
+    return loaded.cad is None and any(isinstance(term, LoadFriction) for term in loaded.model.terms)
+
+
+def require_load(loaded: Loaded) -> Loaded:
+    """Return the experiment; ConfigError where its friction has a load that each robot would tell anew."""
+    if open_load(loaded):
+        raise loaded.experiment.error("needs one load for all robots, from a CAD table", "model.load_friction", _FIX)
+    return loaded
+
+
+def with_identified_load(loaded: Loaded, told: list[Warned], read: FirstParts) -> Loaded:
+    """Return the experiment with the load that its fitted logs identify, where no CAD gives it, and say so.
+
+    read: its `first_parts_of`. Raises LogError for the logs, ConfigError where fit and load do not come to agree.
+    """
+    if not open_load(loaded):
+        return loaded
+    processing = processing_of(loaded)
+    motions = read(processing[0])
+    try:
+        model, change = identified_load(loaded.model, motions, loaded.prior)
+    except EstimationError as cause:
+        raise loaded.experiment.error(f"its load was not identified: {cause}", "model.load_friction", _FIX) from cause
+    if not change <= SETTLED:
+        problem = f"the logs do not tell its load: {ROUNDS} fits in turn still change it by {change:.0%}"
+        raise loaded.experiment.error(problem, "model.load_friction", _FIX)
+    told.append(Warned("load friction", "identified", "grows with the load of the fitted links, for there is no CAD"))
+    return replace(loaded, model=model, base=base_parameters(model), processing=processing)
+
+
+_FIX = "Give experiment.cad, or leave load_friction out"
+
+
+def identified_load(model: Model, motions: Sequence[Motion], prior: Prior) -> tuple[Model, float]:
+    """Return the model whose load friction has the load of the links that are fitted with it, and its last change.
+
+    The first fit is without load friction; the change is relative, root mean square over all joints. Raises what
+    `estimated` raises.
+    """
+    moving = [m for m in motions if m.keep.any()]
+    now = replace(model, terms=tuple(t for t in model.terms if not isinstance(t, LoadFriction)))
+    before, change = np.zeros(0), np.inf
+    for _ in range(ROUNDS):
+        estimate = estimated(now, compress(now, moving), prior)
+        assert estimate.theta is not None
+        bodies = estimate.theta[: model.n_rigid].reshape(-1, 10)
+        load = np.concatenate([_load(model, bodies, m) for m in moving])
+        if before.size:
+            change = float(np.linalg.norm(load - before) / np.linalg.norm(load))
+        before = load
+        terms = (LoadFriction.of(bodies, t.law) if isinstance(t, LoadFriction) else t for t in model.terms)
+        now = replace(model, terms=tuple(terms))
+        if change <= SETTLED:
+            break
+    return now, change
+
+
+def _load(model: Model, bodies: Array, motion: Motion) -> Array:
+    """Return the torque (rows, n) that links need in some rows of a motion."""
+    some = slice(None, None, max(len(motion.t) // _ROWS, 1))
+    return inverse_dynamics(model.robot, bodies, motion.q[some], motion.qd[some], motion.qdd[some])

@@ -19,9 +19,8 @@ from ident.logs.filter import BLOCK, in_eights, thinned
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.term import NO_SIGNALS
-from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.base import BaseParameters, base_parameters, stacked
 from ident.regression.regression import Regression, Segment, merged, once
-from ident.regression.triangles import stacked
 
 #: Parts of a recording that are joined at once, then so many of what came of them, and so on: whoever made them.
 ARITY = 8
@@ -204,9 +203,8 @@ def gathered(columns: Columns, segments: Keyed) -> Regression:
 def require_rows(regression: Regression) -> Regression:
     """Return the factors; RegressionError where they hold no row."""
     if not regression.segments:
-        raise RegressionError(
-            "no row of the motions is left to fit", fix="Does the robot move? Check masks, time window and recordings"
-        )
+        problem = "no row of the motions is left to fit"
+        raise RegressionError(problem, fix="Does the robot move? Check masks, time window and recordings")
     return regression
 
 

@@ -15,9 +15,8 @@ from ident.errors import RegressionError
 from ident.model.model import Model
 from ident.model.term import Kind
 from ident.model.terms import TERMS
-from ident.regression.base import BaseParameters, base_parameters
+from ident.regression.base import BaseParameters, base_parameters, r_factor
 from ident.regression.regression import Regression, Segment
-from ident.regression.triangles import r_factor
 from ident.robot.robot import Joint, Robot
 from ident.spatial.inertia import INERTIAL, Pose
 
@@ -61,10 +60,8 @@ def given_model(names: Sequence[str]) -> Model:
             break
         links.append(link)
     if not links:
-        raise RegressionError(
-            "the names begin with no link",
-            fix=f"Name ten parameters of each link, links first, such as LINK.m, in the order {', '.join(INERTIAL)}",
-        )
+        fix = f"Name ten parameters of each link, links first, such as LINK.m, in the order {', '.join(INERTIAL)}"
+        raise RegressionError("the names begin with no link", fix=fix)
     for name in names:
         if not all(name.rpartition(".")[::2]):
             raise RegressionError(f"'{name}' is no parameter's name", fix="Write OWNER.KIND, such as joint1.viscous")

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen, or_one
 from ident.errors import RegressionError
 from ident.model.standard import DriveInertia, Viscous
-from ident.regression.base import BaseParameters
-from ident.regression.triangles import BLOCK, LARGE, gram_of, r_factor, stacked
+from ident.regression.base import BLOCK, LARGE, BaseParameters, gram_of, r_factor, stacked
 from ident.shown import Shown, shows
 from ident.spatial.inertia import INERTIAL
 
@@ -101,10 +100,8 @@ def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
 def once(segment: Segment, seen: dict[str, str]) -> None:
     """Add a segment's identity and name to those `seen`; raises RegressionError when it is there already."""
     if segment.identity in seen:
-        raise RegressionError(
-            f"segment '{segment.name}' holds the same numbers as '{seen[segment.identity]}'",
-            fix="Give each recording once; counting it twice makes error bars too small",
-        )
+        problem = f"segment '{segment.name}' holds the same numbers as '{seen[segment.identity]}'"
+        raise RegressionError(problem, fix="Give each recording once; counting it twice makes error bars too small")
     seen[segment.identity] = segment.name
 
 
@@ -131,15 +128,11 @@ class Regression:
     def __add__(self, other: Regression) -> Regression:
         """Return the factors of both; RegressionError for another model's factors or the same segment twice."""
         if other.model != self.model:
-            raise RegressionError(
-                "the factors belong to another model (robot, gravity or terms differ)",
-                fix="Compress the logs again with one and the same model",
-            )
+            problem = "the factors belong to another model (robot, gravity or terms differ)"
+            raise RegressionError(problem, fix="Compress the logs again with one and the same model")
         if other.base.kept != self.base.kept:
-            raise RegressionError(
-                "the factors are of other base parameters, as another release of ident chose them",
-                fix="Compress the logs again with one and the same release",
-            )
+            problem = "the factors are of other base parameters, as another release of ident chose them"
+            raise RegressionError(problem, fix="Compress the logs again with one and the same release")
         return replace(self, segments=self.segments + other.segments)
 
     def shown(self) -> Shown:

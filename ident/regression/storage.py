@@ -23,19 +23,9 @@ FORMAT = "ident-regression-1"
 
 # What zipfile, numpy and json raise on bytes that are not theirs.
 _DAMAGE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def save_regression(regression: Regression, path: str | Path, about: Mapping[str, Any] | None = None) -> Path:
@@ -83,9 +73,8 @@ def load_with_origin(path: str | Path) -> tuple[Regression, dict[str, Any]]:
     except FileNotFoundError:
         raise RegressionError("no such file", file=path, fix="Check the path") from None
     except _DAMAGE as cause:
-        raise RegressionError(
-            "this is not a file of factors written by ident, or it is damaged", file=path, fix="Compress the logs again"
-        ) from cause
+        problem = "this is not a file of factors written by ident, or it is damaged"
+        raise RegressionError(problem, file=path, fix="Compress the logs again") from cause
 
 
 def _require_plain(path: Path) -> None:

@@ -45,10 +45,8 @@ def _range(joint: Joint) -> tuple[float, float]:
     if np.isfinite(low) and np.isfinite(high):
         return low, high
     if joint.slides:
-        raise ModelError(
-            f"joint '{joint.name}' slides without limits, so there is no range to draw",
-            fix="Give the joint limits in the robot file",
-        )
+        problem = f"joint '{joint.name}' slides without limits, so there is no range to draw"
+        raise ModelError(problem, fix="Give the joint limits in the robot file")
     return -np.pi, np.pi
 
 

@@ -180,10 +180,8 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
 def require_same(joints: tuple[str, ...], wanted: tuple[str, ...]) -> None:
     """Raise ExcitationError unless a trajectory moves the robot's joints."""
     if joints != wanted:
-        raise ExcitationError(
-            f"the trajectory moves {', '.join(joints)}, and the robot's joints are {', '.join(wanted)}",
-            fix="Take the robot that the trajectory was made for",
-        )
+        problem = f"the trajectory moves {', '.join(joints)}, and the robot's joints are {', '.join(wanted)}"
+        raise ExcitationError(problem, fix="Take the robot that the trajectory was made for")
 
 
 def instants(trajectory: Trajectory, least: int = 500) -> Array:

@@ -30,7 +30,7 @@ class Drawing:
 
     def figure(self) -> Figure:
         """Return the figure by matplotlib, for paper."""
-        from ident.report.drawn import figure_of
+        from ident.report.figures import figure_of
 
         return figure_of(self.shown) if isinstance(self.shown, Picture) else self.shown()
 

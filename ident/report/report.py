@@ -23,12 +23,10 @@ from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import drawings, text
 from ident.report.body_figures import NO_SHAPES, Shapes
-from ident.report.doctor_text import lines_in, odds_in_words
-from ident.report.identifiable import identifiable_section
-from ident.report.outcome_text import calibration_rows, selection_sentences, tried_rows
+from ident.report.outcome_text import calibration_rows, lines_in, odds_in_words, selection_sentences, tried_rows
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
-from ident.report.simulated import simulated
+from ident.report.sections import identifiable_section, simulated
 from ident.report.spectra import spectra
 from ident.report.symbols import Short, in_short, lengths, numbered
 from ident.report.verdict import Judgement, questions, verdict, warnings
@@ -74,10 +72,8 @@ def write_report(
     """
     path = known_format(path, pictures)
     if estimate.base.standard != model.names:
-        raise ModelError(
-            f"the estimate of '{estimate.robot}' has other parameters than the model",
-            fix="Use the robot and the terms that were fitted",
-        )
+        problem = f"the estimate of '{estimate.robot}' has other parameters than the model"
+        raise ModelError(problem, fix="Use the robot and the terms that were fitted")
     report = gather(
         estimate,
         model=model,

@@ -11,20 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked, frozen
-from ident.dynamics.rigid_body import (
-    NO_INERTIA,
-    NOTHING,
-    Tree,
-    accelerated,
-    batch,
-    drive_rows,
-    kinetic_energy,
-    potential_energy,
-    singular,
-    tree,
-    weakest,
-    wrench_rows,
-)
+from ident.dynamics import rigid_body
+from ident.dynamics.rigid_body import NO_INERTIA, NOTHING, Tree, batch, drive_rows, singular, tree, weakest
 from ident.errors import ModelError
 from ident.model import Model
 from ident.model.standard import COULOMB
@@ -156,14 +144,14 @@ class Plant:
         """Return the kinetic energy (N,) [J] of bodies and drives at q, qd (N, n)."""
         v = checked(qd, (None, self.robot.n), "qd", ModelError)
         drives = 0.5 * np.einsum("si,ij,sj->s", v, self.armature, v)
-        return np.asarray(kinetic_energy(self.robot, self.inertials, q, v) + drives)
+        return np.asarray(rigid_body.kinetic_energy(self.robot, self.inertials, q, v) + drives)
 
     def potential(self, q: ArrayLike) -> Array:
         """Return the potential energy (N,) [J] of gravity, springs and offsets at q (N, n)."""
         x = checked(q, (None, self.robot.n), "q", ModelError)
         keeping = [(part, getattr(part.term, "energy", None)) for part in self.acting]
         joints = [energy(x @ part.directions.T) @ part.values for part, energy in keeping if energy]
-        return np.asarray(potential_energy(self.robot, self.inertials, x) + sum(joints))
+        return np.asarray(rigid_body.potential_energy(self.robot, self.inertials, x) + sum(joints))
 
 
 def plant(
@@ -192,10 +180,8 @@ def plant(
         needs: tuple[str, ...] = getattr(term, "needs", ())
         if not set(needs) <= signals.keys() & RECORDED.keys():
             given = f", or give signals = {{'{needs[0]}': ...}}" if set(needs) <= RECORDED.keys() else ""
-            raise ModelError(
-                f"a simulation does not know {term.kind.words}, which needs the {' and '.join(needs)}",
-                fix=f"Leave it out of the model{given}",
-            )
+            problem = f"a simulation does not know {term.kind.words}, which needs the {' and '.join(needs)}"
+            raise ModelError(problem, fix=f"Leave it out of the model{given}")
         given_signals = {name: signals[name] for name in needs}
         still, pushed = (term.column(0 * probe, 0 * probe, 0 * probe + x, **given_signals) for x in (0.0, 1.0))
         inertia = pushed - still
@@ -220,7 +206,7 @@ def acceleration(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wren
     Raises ModelError when shapes do not fit, a number is not finite, or a joint moves nothing that has inertia.
     """
     q, qd, tau = batch(plant.robot, q=q, qd=qd, tau=tau)
-    pushed = wrench_rows(plant.robot, wrenches, len(q))
+    pushed = rigid_body.wrench_rows(plant.robot, wrenches, len(q))
     require_inertia(plant, q)
     return accelerations(plant, q, qd, tau, pushed)
 
@@ -256,7 +242,7 @@ def solved(plant: Plant, q: Array, qd: Array, left: Array, wrenches: Array | Non
 
 def mass_matrices(plant: Plant, q: Array) -> Array:
     """Return D + armature (N, n, n)."""
-    return accelerated(plant.tree, plant.inertials, fixed(np.ascontiguousarray(q))) + plant.armature
+    return rigid_body.accelerated(plant.tree, plant.inertials, fixed(np.ascontiguousarray(q))) + plant.armature
 
 
 def inverse(plant: Plant, q: Array, qd: Array, qdd: Array, wrenches: Array | None = None) -> Array:

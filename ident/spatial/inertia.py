@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
+from ident.errors import InputError
 
 
 def skew(v: ArrayLike) -> Array:
@@ -76,8 +77,6 @@ class Pose:
     position: Array
 
     def __post_init__(self) -> None:
-        from ident.errors import InputError
-
         object.__setattr__(self, "rotation", frozen(self.rotation, (3, 3), "rotation"))
         object.__setattr__(self, "position", frozen(self.position, (3,), "position"))
         r = self.rotation

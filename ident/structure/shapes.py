@@ -27,8 +27,8 @@ from ident.logs.motion import Motion
 from ident.model import Model
 from ident.model.term import Term, chosen, names
 from ident.regression import BaseParameters, Regression, compress
+from ident.regression.base import r_factor
 from ident.regression.regression import restricted
-from ident.regression.triangles import r_factor
 from ident.structure.candidates import Candidate, Slope
 from ident.structure.judge import Judge, Logs, joined
 

@@ -190,11 +190,9 @@ class ClosedForm:
 
     def _require(self, base: BaseParameters) -> None:
         if len(base.standard) != len(self.theta_names):
-            raise ModelError(
-                f"the base parameters are of a model with {len(base.standard)} parameters, "
-                f"the closed form has {len(self.theta_names)}",
-                fix="Take those of Model(robot), without joint terms",
-            )
+            other = f"the base parameters are of a model with {len(base.standard)} parameters"
+            fix = "Take those of Model(robot), without joint terms"
+            raise ModelError(f"{other}, the closed form has {len(self.theta_names)}", fix=fix)
 
     def _matrix(self, entries: Objects) -> Any:
         import sympy
@@ -313,10 +311,8 @@ def planar(
     """
     _require_count(n)
     if n > _MOST:
-        raise ModelError(
-            f"a planar arm of {n} links has more terms than anyone reads, the most is {_MOST}",
-            fix="Use write_c or write_python with planar_arm, which take any number of links",
-        )
+        problem = f"a planar arm of {n} links has more terms than anyone reads, the most is {_MOST}"
+        raise ModelError(problem, fix="Use write_c or write_python with planar_arm, which take any number of links")
     ones = _positive(n, 1.0, "lengths")
     arm = planar_arm(n)
     names = (*(f"a{i + 1}" for i in range(n)), *(f"m{i + 1}" for i in range(n)), "g0")

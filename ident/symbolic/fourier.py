@@ -26,10 +26,8 @@ class Fourier:
 
     def __init__(self, terms: dict[int, complex]) -> None:
         if len(terms) > LARGEST:
-            raise ModelError(
-                f"the closed form has an expression of more than {LARGEST} terms",
-                fix="Generate code or read the assignments instead: these stay short for any robot",
-            )
+            fix = "Generate code or read the assignments instead: these stay short for any robot"
+            raise ModelError(f"the closed form has an expression of more than {LARGEST} terms", fix=fix)
         self.terms = terms
 
     def __add__(self, other: Fourier | float) -> Fourier:

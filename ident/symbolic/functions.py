@@ -162,9 +162,8 @@ def _columns(
     widths = [width_of(term) for term in model.terms if term.kind == COULOMB]
     for term in model.terms:
         if not hasattr(term, "symbol"):
-            raise ModelError(
-                f"{type(term).__name__} has no formula in one state of the robot, so no code is made of it"
-            )
+            problem = f"{type(term).__name__} has no formula in one state of the robot, so no code is made of it"
+            raise ModelError(problem)
         for row in along(term, model.robot)[1]:
             if friction in (None, term.kind.friction):
                 x, v, a = (row.astype(object) @ signal for signal in (q, qd, qdd))

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,8 @@ from ident.cad.sheets.readings import products_of, to_inertials
 from ident.cad.sheets.sheet import Products, Sheet
 from ident.cad.table import Cad, Row, Table
 from ident.errors import CadError, nearest
+from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose, rpy
-
-if TYPE_CHECKING:
-    from ident.robot.robot import Robot
 
 #: Programs whose sheets are recognised and refused, because no public sample or document fixes their layout.
 UNCONFIRMED: Mapping[str, str] = {

@@ -57,22 +57,17 @@ def choose_topic(path: Path, name: str, topic: str = "") -> Topic:
     if topic:
         match = [t for t in there if t.name == topic]
         if not match:
-            raise LogError(
-                f"there is no topic '{topic}'{nearest(topic, [t.name for t in there])}",
-                file=name,
-                fix=f"It has: {listed}",
-            )
+            problem = f"there is no topic '{topic}'{nearest(topic, [t.name for t in there])}"
+            raise LogError(problem, file=name, fix=f"It has: {listed}")
         if match[0].type != JOINT_STATE:
             raise LogError(f"topic '{topic}' is {match[0].type}, wanted {JOINT_STATE}", file=name)
         return match[0]
     if not states:
         raise LogError(f"has no topic of type {JOINT_STATE}", file=name, fix=f"It has: {listed}")
     if len(states) > 1:
-        raise LogError(
-            f"has {len(states)} topics of joint states: {', '.join(t.name for t in states)}",
-            file=name,
-            fix="Say which is meant: topic = '...' in the recording, --topic on the command line",
-        )
+        problem = f"has {len(states)} topics of joint states: {', '.join(t.name for t in states)}"
+        fix = "Say which is meant: topic = '...' in the recording, --topic on the command line"
+        raise LogError(problem, file=name, fix=fix)
     return states[0]
 
 
@@ -216,12 +211,9 @@ def _wanted(name: str, array: str | None, column: int | str | None) -> tuple[str
     if array in ARRAYS and isinstance(column, str):
         return str(array), column
     shown = array if array is not None else column
-    raise LogError(
-        f"is a bag and has no column '{shown}'{nearest(str(shown), (*CLOCKS, *ARRAYS))}",
-        file=name,
-        fix="Give array = 'stamp' or 'received' for time, 'position', 'velocity' or 'effort' for joints, and joints'"
-        " names as columns",
-    )
+    problem = f"is a bag and has no column '{shown}'{nearest(str(shown), (*CLOCKS, *ARRAYS))}"
+    fix = "Give array = 'stamp' or 'received' for time, 'position', 'velocity' or 'effort' for joints"
+    raise LogError(problem, file=name, fix=f"{fix}, and joints' names as columns")
 
 
 def _require_increasing(
@@ -231,22 +223,18 @@ def _require_increasing(
     if last is not None:
         values, number = np.append(last[0], values), np.append(last[1], number)
     if clock == "stamp" and not values.any():
-        raise LogError(
-            "the header stamps are all 0", file=name, key=topic, fix="Take the time of arrival: array = 'received'"
-        )
+        problem = "the header stamps are all 0"
+        raise LogError(problem, file=name, key=topic, fix="Take the time of arrival: array = 'received'")
     back = np.flatnonzero(np.diff(values) <= 0)
     if len(back):
         i = int(back[0])
         step = float(values[i] - values[i + 1]) / 1e9
         what = f"jumps back by {step:.6g} s" if step > 0 else "repeats"
         more = f", and {plural(len(back) - 1, 'time')} soon after" if len(back) > 1 else ""
-        raise LogError(
-            f"the clock '{clock}' {what} between messages {number[i]} and {number[i + 1]}{more}",
-            file=name,
-            key=topic,
-            fix="'ident logs info' lists all such places and 'ident logs convert' drops repeats; cut a jump out with"
-            " rows = [first, last], or take the other clock",
-        )
+        problem = f"the clock '{clock}' {what} between messages {number[i]} and {number[i + 1]}{more}"
+        fix = "'ident logs info' lists all such places and 'ident logs convert' drops repeats"
+        fix += "; cut a jump out with rows = [first, last], or take the other clock"
+        raise LogError(problem, file=name, key=topic, fix=fix)
     return int(values[-1]), int(number[-1])
 
 

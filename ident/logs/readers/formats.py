@@ -1,5 +1,6 @@
 """What is asked of a log file, where it is (under the data set's folder, or fetched once from its public address), and
-every format of those that can be read: one registry, from which endings and errors are made.
+every format of those that can be read: one registry, from which endings and errors are made; and the time of rows in
+seconds, from one column or from several of one clock (seconds and nanoseconds).
 
 A new format is one file with a function that yields the columns of a `Request`, and one entry of FORMATS.
 """
@@ -11,13 +12,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
 from ident.errors import LogError, need, plural
 from ident.files import file_sha256
-from ident.logs.manifest import Column, Manifest, TextFormat
+from ident.logs.manifest import DATES, Column, Manifest, Signal, TextFormat, si_factor
 
 Reference = tuple[str | None, Column | None]  # array and column
 Chunk = list[np.ndarray]  # one (rows,) array per column; integers stay integers, so that clocks in ns keep their digits
@@ -127,9 +129,7 @@ def _later(file: str, function: str) -> Callable[[Request], Iterator[dict[str, C
 FORMATS = (
     Format((".bag", ".db3", ".mcap"), _later("bag", "read_bag"), folder="metadata.yaml", messages=True),
     Format((".csv", ".txt", ".dat", ".tsv"), _later("read_tables", "read_text"), lines=True),
-    Format((".npz",), _later("read_arrays", "read_npz")),
-    Format((".mat",), _later("read_arrays", "read_mat")),
-    Format((".h5", ".hdf5"), _later("read_arrays", "read_hdf5")),
+    Format((".npz", ".mat", ".h5", ".hdf5"), _later("read_arrays", "read_arrays")),
     Format((".parquet",), _later("read_tables", "read_parquet"), anywhere=True),
 )
 
@@ -208,11 +208,9 @@ def locate(manifest: Manifest, file: str) -> Path:
     public = inside != manifest.folder
     if public and not data:
         if file not in remotes:
-            raise LogError(
-                f"'{file}' has no [[remote]] address and ${VARIABLE} is not set",
-                file=manifest.file,
-                fix=f"Set the environment variable {VARIABLE} to the folder that holds {manifest.name}'s folder",
-            )
+            problem = f"'{file}' has no [[remote]] address and ${VARIABLE} is not set"
+            fix = f"Set the environment variable {VARIABLE} to the folder that holds {manifest.name}'s folder"
+            raise LogError(problem, file=manifest.file, fix=fix)
         return _fetch(manifest.name, file, remotes[file].url, remotes[file].sha256, manifest.file)
     folder = Path(data) / inside.lstrip("/") if public and data else manifest.file.parent / manifest.folder
     root, path = folder.resolve(), (folder / file).resolve()
@@ -226,11 +224,9 @@ def locate(manifest: Manifest, file: str) -> Path:
         hint = f", or unset {VARIABLE} to have it fetched" if file in remotes and VARIABLE in manifest.folder else ""
         raise LogError(f"there is no file '{file}' in the data folder", file=manifest.file, fix=f"Put it there{hint}")
     if file in remotes and file_sha256(path) != remotes[file].sha256:
-        raise LogError(
-            f"'{file}' is not the published file: its SHA-256 differs from [[remote]]",
-            file=manifest.file,
-            fix="Take the published file, or remove its [[remote]] table if yours is meant",
-        )
+        problem = f"'{file}' is not the published file: its SHA-256 differs from [[remote]]"
+        fix = "Take the published file, or remove its [[remote]] table if yours is meant"
+        raise LogError(problem, file=manifest.file, fix=fix)
     return path
 
 
@@ -245,8 +241,37 @@ def _fetch(name: str, file: str, url: str, sha256: str, manifest: Path) -> Path:
     except ValueError:
         raise LogError(f"'{file}' fetched from {url} has another SHA-256 than [[remote]] says", file=manifest) from None
     except OSError as cause:  # network errors of requests are OSError
-        raise LogError(
-            f"'{file}' could not be fetched from {url} ({type(cause).__name__})",
-            file=manifest,
-            fix=f"Try again later, or set the environment variable {VARIABLE} to a folder that holds it",
-        ) from None
+        problem = f"'{file}' could not be fetched from {url} ({type(cause).__name__})"
+        fix = f"Try again later, or set the environment variable {VARIABLE} to a folder that holds it"
+        raise LogError(problem, file=manifest, fix=fix) from None
+
+
+#: s of a day.
+_DAY = 86400.0
+
+
+def units(time: Signal) -> tuple[str, ...]:
+    """Return the unit of each column of a clock."""
+    return (time.unit,) if isinstance(time.unit, str) else time.unit
+
+
+def first_stamp(columns: Chunk) -> tuple[int | float, ...]:
+    """Return the clock's first row as the file has it; 0 where no number is there."""
+    found: list[int | float] = [c[0].item() for c in columns]
+    return tuple(x if isfinite(x) else 0 for x in found)
+
+
+def seconds(columns: Chunk, time: Signal, first: tuple[int | float, ...]) -> tuple[float, np.ndarray]:
+    """Return a recording's first stamp in seconds, and the seconds of rows since then.
+
+    It is subtracted before the clock becomes a float: ns need 61 bits.
+    """
+    start, since = 0.0, np.zeros(len(columns[0]))
+    for column, unit, begun in zip(columns, units(time), first, strict=True):
+        small = column.dtype.kind in "biu" and column.itemsize < 8  # differences of small integers may not fit them
+        size, whole = si_factor(unit, "time"), column.astype(np.int64) if small else column
+        with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
+            start, since = start + begun * size, since + (whole - begun) * size
+    if DATES in units(time) and since[0] < 0:
+        since += _DAY  # a part after midnight, of clock times alone
+    return start, since

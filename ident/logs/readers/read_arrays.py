@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +24,13 @@ DEEPEST = 8  # groups within groups of an HDF5 file that are looked into
 Arrays = dict[str, np.ndarray]
 
 
-def read_npz(request: Request) -> Iterator[dict[str, Chunk]]:
-    """Yield the wanted columns of an NPZ file; see `formats.read_chunks`."""
-    return _read(request, _npz)
+def read_arrays(request: Request) -> Iterator[dict[str, Chunk]]:
+    """Yield the wanted columns of an NPZ, MAT or HDF5 file; see `formats.read_chunks`.
 
-
-def read_mat(request: Request) -> Iterator[dict[str, Chunk]]:
-    """Yield the wanted columns of a MAT file; see `formats.read_chunks`."""
-    return _read(request, _hdf5 if _is_hdf5(request.path) else _mat)
-
-
-def read_hdf5(request: Request) -> Iterator[dict[str, Chunk]]:
-    """Yield the wanted columns of an HDF5 file; see `formats.read_chunks`."""
-    return _read(request, _hdf5)
-
-
-def _read(request: Request, unpack: Callable[[Request, Path], None]) -> Iterator[dict[str, Chunk]]:
-    """Yield columns of the arrays that `unpack` saves as 0.npy, 1.npy ..., where they stay, so that memory is flat."""
+    Arrays are unpacked as 0.npy, 1.npy ..., where they stay, so that memory is flat.
+    """
+    ending = request.path.suffix.lower()
+    unpack = _npz if ending == ".npz" else _mat if ending == ".mat" and not _is_hdf5(request.path) else _hdf5
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         unpack(request, Path(folder))
         saved = enumerate(_names(request))

@@ -101,12 +101,8 @@ def open_recorded(path: Path, *, topic: str = "", joints: Sequence[str] = (), ro
         if topic:
             raise LogError("is no bag and has no topics", file=path, key=topic)
         return _text(path, tuple(joints), robot)
-    raise LogError(
-        "is no recording that names its own signals",
-        file=path,
-        fix="Give a bag (.bag, .db3, .mcap or folder), or a CSV of RTDE or libfranka; describe others in a"
-        " dataset.toml",
-    )
+    fix = "Give a bag (.bag, .db3, .mcap or folder), or a CSV of RTDE or libfranka; describe others in a dataset.toml"
+    raise LogError("is no recording that names its own signals", file=path, fix=fix)
 
 
 def parts(recorded: Recorded, seen: Seen) -> Iterator[Rows]:

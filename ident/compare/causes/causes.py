@@ -21,7 +21,7 @@ from ident.compare.causes.speeds import speeds
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
 from ident.compare.causes.terms import PART, lacking
 from ident.compare.causes.tilts import tilts
-from ident.compare.causes.touches import touches
+from ident.compare.causes.touches import spoils_little, touches
 from ident.compare.causes.traces import trace_of
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.estimate.estimate import Trace
@@ -56,8 +56,6 @@ SLIGHT, HELPS = ("length", "zero", "clock", "position scale"), 0.99
 #: What changes within a recording: neither is a matter of the files. One that leaves so much of a joint's error is
 #: not what spoils it.
 DRIFTS, LEAVES = ("fading", "warming"), 0.85
-#: Rows that spoil the fit move what it tells by this share of what is left, or more.
-BIAS = 0.5
 _STEP = 1e-4
 _PASSES = 3
 #: Worth of a value in log p, by its slope, below which it is not looked at.
@@ -127,7 +125,7 @@ class Examination:
         if cause.pair is None or self.weigher is None:
             return 0.0
         one, other = (self.weigher.predicted(state, t, q, qd, qdd) for state in cause.pair)
-        noise = np.maximum(np.sqrt(_channels(cause.pair[0], cause.pair[0].left)), 1e-300)
+        noise = np.maximum(np.sqrt(cause.pair[0].channels(cause.pair[0].left)), 1e-300)
         return float(np.sqrt(np.mean(((one - other) / noise) ** 2)))
 
 
@@ -216,7 +214,7 @@ def _examined(
                 now.relative,
                 comparable(now, best.weighed),
                 tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
-                ordinary((best, *near), now, noise) or _spoils_little(fine, now, best),
+                ordinary((best, *near), now, noise) or spoils_little(fine, now, best.weighed, best.mistake),
                 model.robot.joint_names,
                 _joints(now),
                 _joints(best.weighed),
@@ -247,9 +245,9 @@ def _links(state: Weighed, n: int) -> Array | None:
 
 def comparable(before: Weighed, after: Weighed) -> float:
     """Return the error over all joints after a change, relative to the torques as large as they were before it."""
-    torques, other = _channels(before, before.torques), _channels(after, after.torques)
+    torques, other = before.channels(before.torques), after.channels(after.torques)
     scale = np.where(other > 0.0, torques / np.where(other > 0.0, other, 1.0), 1.0)
-    return float(np.sqrt(np.sum(scale * _channels(after, after.left)) / torques.sum()))
+    return float(np.sqrt(np.sum(scale * after.channels(after.left)) / torques.sum()))
 
 
 def _of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:
@@ -374,8 +372,8 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     load, a touch is in some of the stretches alone. Of a gear ratio all joints together miss less, too: of a joint that
     has little but friction it bends the law. What is `unlike` what is ordinary may take any share.
     """
-    scale = _channels(before, before.torques) / np.maximum(_channels(after, after.torques), 1e-300)
-    was, left = _channels(before, before.left), _channels(after, after.left) * scale
+    scale = before.channels(before.torques) / np.maximum(after.channels(after.torques), 1e-300)
+    was, left = before.channels(before.left), after.channels(after.left) * scale
     share = np.sqrt(left / np.maximum(was, 1e-300))
     least = 1e-12 * np.maximum(was, 1e-300)
     total = np.exp(0.5 * float(np.mean(np.log(np.maximum(left, least) / np.maximum(was, 1e-300)))))
@@ -390,22 +388,15 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
         return False
     if after.bodies and before.bodies and (before.excess > 1.05 * before.errors.mean(axis=0)).any():
         return True  # only impossible bodies made up for it: that is no matter of stretches
-    each, without = _channels(before, before.errors), _channels(after, after.errors) * scale
+    each, without = before.channels(before.errors), after.channels(after.errors) * scale
     fell = np.log(np.maximum(without, least)).sum(axis=1) < np.log(np.maximum(each, least)).sum(axis=1)
     return int(np.sum(fell)) >= (1 if mistake.kind in ("load", "touch", "apart") else AGREED * STRETCHES // 10)
 
 
-def _channels(weighed: Weighed, x: Array) -> Array:
-    """Return what there is of each joint (..., n) in the order of the log's torques."""
-    found = np.zeros_like(x)
-    found[..., np.argmax(np.abs(weighed.reading.torques), axis=1)] = x
-    return found
-
-
 def _joints(weighed: Weighed) -> tuple[float, ...]:
     """Return the error of each torque of the log (n,), relative to it."""
-    torques = _channels(weighed, weighed.torques)
-    return tuple(np.sqrt(_channels(weighed, weighed.left) / np.where(torques > 0, torques, np.inf)).tolist())
+    torques = weighed.channels(weighed.torques)
+    return tuple(np.sqrt(weighed.channels(weighed.left) / np.where(torques > 0, torques, np.inf)).tolist())
 
 
 def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
@@ -424,26 +415,13 @@ def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
 
 def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
     """Return whether a mistake changes the torque of some joint by OF_NOISE of its noise (n,) [N m; N], and by FELT."""
-    fell = _channels(before, before.left) - _channels(after, after.left)
-    return bool(np.any(fell > np.maximum((OF_NOISE * noise) ** 2, FELT**2 * _channels(before, before.torques))))
-
-
-def _spoils_little(weigher: Weigher, now: Weighed, c: Candidate) -> bool:
-    """Return whether what is off in a touch's rows hardly moves the fit, as where a joint breaks away from rest.
-
-    The fit tells the other rows otherwise for it, by less than `slight` of each joint's torque or BIAS of what is left.
-    """
-    if c.mistake.kind != "touch":
-        return False
-    keep = weigher.kept(c.weighed.reading)
-    spoilt, left = (weigher.left_in_log(replace(x, reading=c.weighed.reading)) * keep for x in (now, c.weighed))
-    moved, missed = (np.sum(x**2, axis=0) / np.maximum(keep.sum(axis=0), 1) for x in (spoilt - left, left))
-    return bool(np.all(moved < np.maximum(c.mistake.slight**2 * _channels(now, now.torques), BIAS**2 * missed)))
+    fell = before.channels(before.left) - after.channels(after.left)
+    return bool(np.any(fell > np.maximum((OF_NOISE * noise) ** 2, FELT**2 * before.channels(before.torques))))
 
 
 def _ordinary(c: Candidate, now: Weighed) -> bool:
-    left, torques = _channels(now, now.left), _channels(now, now.torques)
-    fell = left - _channels(c.weighed, c.weighed.left)
+    left, torques = now.channels(now.left), now.channels(now.torques)
+    fell = left - c.weighed.channels(c.weighed.left)
     if c.mistake.kind in DRIFTS and np.all(fell < (1.0 - LEAVES**2) * left):
         return True
     halved = fell > 0.75 * left

@@ -7,7 +7,7 @@ of the same joint, one of FEW at most; what the model misses everywhere, or when
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ident.arrays import Array
 from ident.compare.causes import undone
 from ident.compare.causes.mistakes import Mistake
 from ident.compare.causes.reading import Reading
-from ident.compare.causes.weighing import Weigher
+from ident.compare.causes.weighing import Weighed, Weigher
 from ident.tables import below
 
 #: Lengths of the windows [s].
@@ -26,6 +26,8 @@ USUAL, ANY = 8.0, 2.5
 FEW = 3
 #: What adds no more than this to the error of a joint, relative to its torque, is told as a note.
 SLIGHT = 0.02
+#: Its rows spoil the fit where they move what it tells of others by this share of what is left, or more.
+BIAS = 0.5
 #: It lasts as long as the average stays above this share of its largest.
 LASTS = 0.2
 #: What to do about it, and what else where that is not done yet.
@@ -71,6 +73,19 @@ def touches(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterato
         when = " and ".join(f"from {begin:.1f} to {end:.1f} s" for begin, end in stretches)
         what = f"something touched the robot {when}, what is left there is off: {joints}"
         yield Mistake("touch", f"recording {name}", what, MEND + ROBUST, undone.ignored(k, stretches), slight=SLIGHT)
+
+
+def spoils_little(weigher: Weigher, now: Weighed, without: Weighed, touch: Mistake) -> bool:
+    """Return whether what is off in a touch's rows hardly moves the fit, as where a joint breaks away from rest.
+
+    The fit tells the other rows otherwise for it, by less than `slight` of each joint's torque or BIAS of what is left.
+    """
+    if touch.kind != "touch":
+        return False
+    keep = weigher.kept(without.reading)
+    spoilt, left = (weigher.left_in_log(replace(x, reading=without.reading)) * keep for x in (now, without))
+    moved, missed = (np.sum(x**2, axis=0) / np.maximum(keep.sum(axis=0), 1) for x in (spoilt - left, left))
+    return bool(np.all(moved < np.maximum(touch.slight**2 * now.channels(now.torques), BIAS**2 * missed)))
 
 
 def touched(t: Array, left: Array, keep: NDArray[np.bool_]) -> list[Touch]:

@@ -75,6 +75,12 @@ class Weighed:
         mean = self.errors.mean(axis=0)
         return np.asarray(np.maximum(mean, self.excess) if self.bodies else mean)
 
+    def channels(self, x: Array) -> Array:
+        """Return what there is of each joint (..., n) in the order of the log's torques."""
+        found = np.zeros_like(x)
+        found[..., np.argmax(np.abs(self.reading.torques), axis=1)] = x
+        return found
+
     @property
     def relative(self) -> float:
         """Error over all joints, relative to the torque."""

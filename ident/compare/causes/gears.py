@@ -1,4 +1,4 @@
-"""A torque on the other side of a gear, or in another unit: by which factor it is off, however far that is."""
+"""A torque or a position on the other side of a gear, or in another unit: by which factor it is, however far off."""
 
 from __future__ import annotations
 
@@ -6,37 +6,50 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ident.arrays import Array
 from ident.compare.causes import undone
 from ident.compare.causes.mistakes import Mistake
 from ident.compare.causes.reading import Reading
-from ident.compare.causes.weighing import Weigher
+from ident.compare.causes.undone import Without
+from ident.compare.causes.weighing import Weighed, Weigher
 
-#: Factors that are tried, up and down: those in between are found from there, smaller ones by slopes.
-TRIED = np.log(np.geomspace(4.0, 300.0, 6))
+#: Factors of torques, and of positions, that are tried: those in between are found from there, smaller ones by slopes.
+TRIED = np.log([*(1.0 / np.geomspace(4.0, 300.0, 6)[::-1]), *np.geomspace(4.0, 300.0, 6)])
+TURNED = np.log([0.25, 1.0 / 3.0, 0.5, 2.0, 3.0, 4.0])
 #: Log odds above which a factor is looked at closely.
 _WORTH = 5.0
 
 
 def gears(weigher: Weigher, reading: Reading) -> Iterator[Mistake]:
-    """Yield each joint whose torque explains itself better by a factor far from 1, as of a gear that is left out."""
-    from scipy.optimize import minimize_scalar
-
+    """Yield each joint whose torque, or position, explains itself better by a factor far from 1, as of a gear."""
     plain = weigher.weighed(reading, left_out=False)
     for j, name in enumerate(reading.robot.joint_names):
-        larger = undone.larger_torque(j)
+        for kind, change, tried in (
+            ("gear", undone.larger_torque(j), TRIED),
+            ("position scale", undone.larger_position(j), TURNED),
+        ):
+            factor = _factor(weigher, plain, change, tried) if plain.torques[j] else 1.0
+            if factor == 1.0:
+                continue
+            times = f"{factor:g} times too small" if factor > 1.0 else f"{1 / factor:.3g} times too large"
+            what = f"its torque is {times}, as on the motor's side of a gear, or in another unit"
+            mend = f"multiply its torque by {factor:g}, its `gain`: the gear ratio, where that is it"
+            if kind == "position scale":
+                what = f"its position is {times} (gear ratio, encoder's lines)"
+                mend = f"multiply its position by {factor:g}, its `gain`"
+            yield Mistake(kind, name, what, mend, undone.fixed(change, float(np.log(factor))))
 
-        def worth(value: float, larger: undone.Without = larger) -> float:
-            return weigher.weighed(larger(reading, value), left_out=False).log - plain.log
 
-        tried = np.array([*-TRIED, *TRIED])
-        found = [worth(value) for value in tried] if plain.torques[j] else [0.0]
-        if max(found) < _WORTH:
-            continue
-        near, step = float(tried[int(np.argmax(found))]), float(TRIED[1] - TRIED[0])
-        ends = (near - step, near + step)
-        value = float(minimize_scalar(lambda x, f=worth: -f(x), bounds=ends, options={"xatol": 1e-2}).x)
-        factor = float(f"{np.exp(value):.3g}")
-        times = f"{factor:g} times too small" if value > 0 else f"{1 / factor:.3g} times too large"
-        what = f"its torque is {times}, as on the motor's side of a gear, or in another unit"
-        mend = f"multiply its torque by {factor:g}, its `gain`: the gear ratio, where that is it"
-        yield Mistake("gear", name, what, mend, undone.fixed(larger, float(np.log(factor))))
+def _factor(weigher: Weigher, plain: Weighed, change: Without, tried: Array) -> float:
+    """Return the factor that explains the logs best, by three digits; 1 where none of those tried does."""
+    from scipy.optimize import minimize_scalar
+
+    def worth(value: float) -> float:
+        return weigher.weighed(change(plain.reading, value), left_out=False).log - plain.log
+
+    found = [worth(value) for value in tried]
+    if max(found) < _WORTH:
+        return 1.0
+    near, step = float(tried[int(np.argmax(found))]), float(np.min(np.diff(tried)))
+    value = minimize_scalar(lambda x: -worth(x), bounds=(near - step, near + step), options={"xatol": 1e-2}).x
+    return float(f"{np.exp(value):.3g}")

@@ -559,6 +559,17 @@ def test_a_torque_on_the_motors_side_is_named_with_its_gear_ratio(factor: float,
     assert first.after < 0.03 < first.before
 
 
+@pytest.mark.parametrize(("joint", "factor"), [(1, 2.0), (2, 3.0), (1, 0.5)])
+def test_a_position_of_a_wrong_gear_ratio_is_named_with_its_factor(joint: int, factor: float) -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    q, qd, qdd = (x * factor ** -np.eye(3)[joint] for x in (motion.q, motion.qd, motion.qdd))
+    first = found(model, arm(), replace(motion, q=q, qd=qd, qdd=qdd)).causes[0]
+    assert (first.where, first.rivals) == (f"joint{joint + 1}", ())
+    told = float(re.search(r"multiply its position by ([\d.]+)", first.mend)[1])
+    assert told == pytest.approx(factor, rel=0.02)
+    assert first.after < 0.03 < first.before
+
+
 @pytest.mark.parametrize("gain", [1.05, 1.0])
 def test_a_length_far_off_gives_way_to_gains_that_explain_more(gain: float) -> None:
     model, motion = log(np.random.default_rng(8), arm())

@@ -307,6 +307,24 @@ def test_one_joint_in_degrees_is_what_has_to_be_mended_first(here, joint):
     assert verdict(found.estimate, found.validation).headline == "Do not use yet"
 
 
+def test_a_slide_whose_drive_would_weigh_tonnes_is_in_another_unit(here):
+    """Its position scales the drive's inertia and friction alone, so no torque tells."""
+    path = arm(here)
+    slide = path.read_text("utf-8").replace('name="j_one" type="revolute"', 'name="j_one" type="prismatic"')
+    path.write_text(slide, encoding="utf-8")
+    for seed, name in enumerate(("one", "two")):
+        t, q, _, tau = log(here, seed=seed)
+        frame = {"t": t, "q1 [mm]": q[:, 0], "q2 [rad]": q[:, 1], "q3 [rad]": q[:, 2], **columns("tau{}", tau)}
+        pd.DataFrame(frame).to_csv(f"{name}.csv", index=False)
+    pipelines.init("arm.urdf", ["one.csv", "two.csv"])
+    found = ident.run(here)
+    assert (found.estimate.causes[0].where, verdict(found.estimate, found.validation).headline) == (
+        "j_one",
+        "Do not use yet",
+    )
+    assert "its position is in another unit: its drive would be of" in found.estimate.causes[0].what
+
+
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.npz", "log.mat"])
 def test_an_empty_log_is_called_empty_and_nothing_is_written(here, name):
     arm(here)

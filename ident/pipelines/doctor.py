@@ -25,6 +25,7 @@ from ident.compare.doctor.search import MARGIN
 from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
+from ident.estimate.prior import neutral_prior
 from ident.experiment import Experiment, read_experiment
 from ident.logs.automatic import JUDGED
 from ident.logs.check import CLOCK_OFF, out_of_reach, tempo
@@ -50,6 +51,8 @@ _CONTRADICTED = 0.5
 #: What is left of a torque, squared, is so many times its noise: the rest is the model's, or the files', and what is
 #: left is so much of the torque or more.
 _NOISES, _FELT = 1.4, 0.01
+#: A slide's drive is no heavier than so many times all links: screws of a small pitch reach a tenth of that.
+_DRIVEN = 100.0
 _STATED = CadWishes()
 
 
@@ -297,6 +300,7 @@ _SCALE = (
     " look the unit up, and write `guessed = true` beside gains that you have not"
 )
 _REACH = "if it is in degrees, or of the motor, write so (`unit` takes a list); if not, right limits in the robot file"
+_SLID = "correct `unit` or `gain` of its position"
 _UNIT = "write the unit that the controller's manual says, and take `guessed` out"
 
 
@@ -329,6 +333,7 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     torques are late, and nothing else is wrong, or joints have springs: that, else None.
     """
     beyond = [(joint, what, _REACH) for joint, what in _beyond_limits(result.loaded).items()]
+    beyond += [(joint, what, _SLID) for joint, what in _heavy_drives(result)]
     if guesses := [("torque", what, mend) for what, mend in _guesses(result.loaded)]:
         return replace(result.estimate, causes=_certain(result, [*beyond, *guesses])), (), None
     estimate, warned, anew = _weighed(result, tell)
@@ -351,6 +356,16 @@ def _beyond_limits(loaded: Loaded) -> dict[str, str]:
     stated = {j.name for j in loaded.robot.joints if np.isfinite([j.limits.lower, j.limits.upper]).all()}
     told = {joint: what for m in _fitted(loaded) for joint, what in out_of_reach(m.q, loaded.robot).items()}
     return {joint: f"its position {what.partition(':')[0]}" for joint, what in told.items() if joint in stated}
+
+
+def _heavy_drives(result: Result) -> Iterator[tuple[str, str]]:
+    """Yield each slide whose drive seems far heavier than all links: its position scales that, and nothing else."""
+    robot, theta = result.loaded.robot, result.estimate.theta
+    value = {} if theta is None else dict(zip(result.loaded.model.names, theta.tolist(), strict=True))
+    links = max(float(x[:, 0].sum()) for x in (result.loaded.prior.inertials, neutral_prior(robot).inertials))
+    for joint in (j.name for j in robot.joints if j.slides):
+        if (found := value.get(f"{joint}.drive_inertia", 0.0)) > _DRIVEN * links:
+            yield joint, f"its position is in another unit: its drive would be of {found:.3g} kg, all links {links:.3g}"
 
 
 def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
@@ -377,6 +392,7 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         found = causes_of(seen, loaded, terms=False)
     if not found and likely is None and estimate.implausible and not opposed:
         seen, found = with_bodies(loaded, tell)
+        found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
     files = files_of(loaded)
     of_table = tuple(c for c in found if table is not None and c.file in (files["table"], files["model"]))
     spring = (c for c in of_table if c.file == files["model"] and not c.rivals)

@@ -42,7 +42,7 @@ LEAST, LEAST_OF_ALL, AGREED = 0.05, 0.03, 9
 MOST, CLOSE = 3, 8
 #: A mistake without a value takes this share from the error of some joint: those that did harm took 66 % and more (24
 #: of seed 777, `experiments/benchmarks/mistakes.py`). What may take less.
-GROSS, MILD = 0.5, ("load", "touch", "term")
+GROSS, MILD = 0.5, ("load", "touch", "term", "position scale")
 #: What makes the error of all torques together larger than this many times is no mistake.
 RISEN = 1.01
 #: What matters: this share of a torque, and half of its noise, as other motions than the fitted ones may ask for more.

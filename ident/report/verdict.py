@@ -60,12 +60,11 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
     if validation is None or total is None:
         return [*told, "Does it predict? Not known: no recording was kept from the fit."]
     error = f"{percent(total.relative_total)} of the torque{banded(validation, total)} of {validation.unseen} is missed"
-    alone = replace(estimate, causes=())  # what is wrong with the files is the question before
+    alone = replace(estimate, causes=(), implausible=())  # what is wrong there is the question before
     passed = with_validation(alone, validation, validation.names[0]).provenance[VERDICT].startswith("passed")
     left = _left(estimate, validation, total)
     quiet = "" if estimate.causes else _quiet(validation, total)
     good = passed and total.relative_total <= ROUGH and not left
-    left = "" if estimate.causes else left
     more = f"; {'; '.join(x for x in (left, quiet) if x)}" if left or quiet else ""
     answer = "No" if not good else "Yes, but mend first what is named above" if estimate.causes else "Yes"
     return [*told, f"Does it predict? {answer}: {error}{more}."]

@@ -43,6 +43,8 @@ MOST, CLOSE = 3, 8
 #: A mistake without a value takes this share from the error of some joint: those that did harm took 66 % and more (24
 #: of seed 777, `experiments/benchmarks/mistakes.py`). What may take less.
 GROSS, MILD = 0.5, ("load", "touch", "term", "position scale")
+#: What a factor of a position far from 1 takes from all joints together: hysteresis takes 7 % for one.
+OF_SCALE = 0.2
 #: What makes the error of all torques together larger than this many times is no mistake.
 RISEN = 1.01
 #: What matters: this share of a torque, and half of its noise, as other motions than the fitted ones may ask for more.
@@ -382,7 +384,8 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     whole = float(np.sqrt(left.sum() / max(was.sum(), 1e-300)))
-    if whole > (1.0 - LEAST_OF_ALL if mistake.kind == "position scale" else RISEN):
+    turned = 1.0 - (OF_SCALE if mistake.size is None else LEAST_OF_ALL)
+    if whole > (turned if mistake.kind == "position scale" else RISEN):
         return False
     if mistake.size is None and mistake.kind not in MILD and float(share.min()) > 1.0 - GROSS:
         return False

@@ -2,6 +2,7 @@
 
 import io
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -26,9 +27,10 @@ from ident.dynamics import inverse_dynamics
 from ident.errors import CadError, IdentError, InputError, LogError
 from ident.logs.check import check_log
 from ident.logs.log import span
-from ident.logs.raw import read_raw
+from ident.logs.names import named
+from ident.logs.raw import Column, read_raw
 from ident.logs.readings import lost
-from ident.logs.recognised import clocks, families, named, related
+from ident.logs.recognised import clocks, families, related
 from ident.logs.stream import iter_logs
 from ident.model import Model, Viscous, torque
 from ident.pipelines.questions import Asked, Question
@@ -1473,3 +1475,53 @@ def test_what_is_text_in_no_encoding_is_refused(here, head):
     (here / "log.csv").write_bytes(head + b"0.1,0.2\n" * 60)
     with pytest.raises(LogError, match=r"log\.csv: (is not UTF-8 text\. Save it as UTF-8|no line of numbers)"):
         read_raw(here / "log.csv")
+
+
+UR = ("shoulder_pan_joint", "elbow_joint", "wrist_1_joint")
+
+
+@pytest.mark.parametrize(
+    ("names", "labels", "order"),
+    [
+        (UR, ("shoulder_pan_{}", "elbow_{}", "wrist_1_{}"), (0, 1, 2)),
+        (UR, ("wrist_1_{}", "elbow_{}", "shoulder_pan_{}"), (2, 1, 0)),
+        (UR, ("{}Base", "{}Elbow", "{}Wrist1"), (0, 1, 2)),
+        (UR, ("{} S", "{} L", "{} U"), (0, 1, 2)),
+        (("S", "L", "U"), ("AxisU.Act_{}", "AxisS.Act_{}", "AxisL.Act_{}"), (2, 0, 1)),
+        (("FR_hip_joint", "FR_thigh_joint", "FR_calf_joint"), ("f.hip.{}", "f.thigh.{}", "f.calf.{}"), (0, 1, 2)),
+        (("j_joint_1", "j_joint_2", "j_finger_3"), ("joint_0_{}", "joint_1_{}", "joint_2_{}"), (0, 1, 2)),
+    ],
+)
+def test_columns_named_by_joints_or_other_words_are_a_signal_of_those_joints(here, names, labels, order):
+    arm(here, names=names)
+    t, q, qd, tau = log(here, names=names)
+    table = {"time": t}
+    for word, values in (("torque", tau), ("pos", q), ("vel", qd)):
+        table |= {label.format(word): values[:, k] for label, k in zip(labels, order, strict=True)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "joints" not in keys(found)
+    read_log, robot, _ = read(here)
+    assert robot.joint_names == names
+    np.testing.assert_allclose(read_log.q, q, atol=1e-9)
+    np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+
+
+def test_columns_of_two_sides_and_of_numbered_joints_stay_signals_of_their_own():
+    joints = ("j_one", "j_two")
+    labels = [f"{side}_{place}_pos" for side in ("left", "right") for place in ("base", "elbow")]
+    file = pathlib.Path("log.csv")
+    raw = [Column(file, label, None, label, np.arange(3.0)) for label in labels]
+    assert [len(f.columns) for f in families(raw, joints)] == [2, 2]
+    numbered = ("joint_1_pos", "joint_2_pos", "gripper_pos")
+    found = families([Column(file, label, None, label, np.arange(3.0)) for label in numbered], joints)
+    assert [f.shown for f in found] == ["joint_1_pos to joint_2_pos", "gripper_pos"]
+
+
+def test_one_of_several_torques_that_names_do_not_tell_apart_is_asked_about(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    table = {"time": t, **columns("q{}", q), "tau": tau[:, 1], "torque": np.random.default_rng(0).normal(size=len(t))}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "torques" in found.guessed

@@ -12,7 +12,8 @@ from ident.arrays import Array
 from ident.compare.columns import evidence
 from ident.errors import IdentError, LogError, plural
 from ident.logs.manifest import si_factor
-from ident.logs.recognised import Family, clocks, fitting_units, named, windows
+from ident.logs.names import names_joint
+from ident.logs.recognised import Family, clocks, fitting_units, windows
 from ident.pipelines.questions import Asked, words
 from ident.robot import Robot
 from ident.robot.urdf import read_description
@@ -45,14 +46,14 @@ def of_one_side(arm: Arm, labels: Sequence[str], asked: Asked) -> Arm:
 
     "s0" of a robot with left_s0 and right_s0, which is asked about: all columns are of the same side then.
     """
-    if any(named(label, arm.names).joint for label in labels):
+    if names_joint(labels, (*arm.called, *arm.names)):
         return arm
     sides: dict[str, dict[str, str]] = {}
     for name in arm.names:
         words_of = name.split("_")
         for k in range(1, len(words_of)):
             short = "_".join(words_of[k:])
-            if any(named(label, (short,)).joint for label in labels):
+            if any(names_joint([label], (short,)) for label in labels):
                 sides.setdefault("_".join(words_of[:k]), {})[short] = name
                 break
     alike = [

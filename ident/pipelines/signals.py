@@ -14,6 +14,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs.best_clock import best_clock, why_none
 from ident.logs.manifest import DATES, UNITS, si_factor
+from ident.logs.names import named
 from ident.logs.raw import Column
 from ident.logs.readings import NOISE, continued, resting
 from ident.logs.recognised import (
@@ -26,7 +27,6 @@ from ident.logs.recognised import (
     clocks,
     counts,
     fitting_units,
-    named,
     rate_by_limits,
     scales,
     time_unit,
@@ -179,7 +179,8 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
     """Return the positions: by name, else because other columns are how fast they change, else what is answered."""
     named = [f for f in families if f.quantity == "position" and len(f.columns) <= len(arm.names)]
     if measured := ranked([f for f in named if f.origin != "commanded"], len(arm.names)):
-        why["position"] = "by their names"
+        aside = [f.shown for same in measured[1:] for f in same if f.of != (0,)]
+        why["position"] = "by their names" + f" (not used: {', '.join(aside[:4])})" * bool(aside)
         return one_of(measured[0], "positions", asked, "names tell no more")
     unnamed = [f for f in families if f.columns[0] not in clocks(families)[:1]]
     speeds = [f for f in families if f.quantity == "velocity" and f.origin != "commanded"]

@@ -172,8 +172,9 @@ def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family
         same = next(iter(ranked(named, n)), [])
         if same:
             shares = [_share(f, log) for f in same]
-            best = [f for f, s in zip(same, shares, strict=True) if s > max(shares) - RIVAL]
-            reason = "the robot's bodies explain them alike" if len(best) > 1 else ""
+            few = len(same[0].columns) < n  # then others of them may be those of the other joints
+            best = [same[k] for k in np.argsort(-np.array(shares)) if few or shares[k] > max(shares) - RIVAL]
+            reason = "the bodies explain " + ("these best, and they are too few" if few else "them alike")
             aside = [f.shown for f in families if f.quantity in ("torque", "current") and f not in same]
             why = "by their names" + (f" (not used: {', '.join(aside[:4])})" if aside else "")
             return one_of(best, "torques", asked, reason), why

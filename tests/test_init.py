@@ -1525,3 +1525,24 @@ def test_one_of_several_torques_that_names_do_not_tell_apart_is_asked_about(here
     pd.DataFrame(table).to_csv("log.csv", index=False)
     found = pipelines.init("arm.urdf", ["log.csv"])
     assert "torques" in found.guessed
+
+
+def test_a_force_beside_torques_may_have_another_letter(here):
+    arm(here, FINGER)
+    t, q, _, tau = log(here)
+    at, push = 0.02 + 0.015 * np.sin(3 * t), 20 * np.tanh(np.cos(3 * t) / 0.02)
+    table = {"t [s]": t, **columns("q{} [deg]", np.rad2deg(q)), "q4 [mm]": 1e3 * at}
+    pd.DataFrame(table | columns("M{} [Nm]", tau) | {"F4 [N]": push}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    read_log, robot, manifest = read(here)
+    assert manifest.recordings[0].torque.unit == ("N m", "N m", "N m", "N")
+    np.testing.assert_allclose(read_log.tau, np.column_stack([tau, push]), atol=1e-9)
+
+
+def test_torques_of_more_joints_than_positions_are_refused(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    table = {"t [s]": t, "angle [rad]": q[:, 1], **columns("tau{}", tau)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    with pytest.raises(LogError, match="tau1 to tau3 are torques of 3 joints, and angle .rad. positions of 1"):
+        pipelines.init("arm.urdf", ["log.csv"])

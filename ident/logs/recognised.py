@@ -146,7 +146,8 @@ def _join_sliding(groups: dict[tuple[object, ...], list[tuple[Column, Named]]]) 
 
     def alike(said: Named) -> tuple[object, ...]:
         words = tokens(said.stem)
-        return said.quantity, said.origin, [w for w in words if not has([w], said.quantity) and w not in UNIT_WORDS]
+        words = [w for w in words if len(w) > 1 and not has([w], said.quantity) and w not in UNIT_WORDS]
+        return said.quantity, said.origin, words  # without letters: M1 [Nm], F3 [N]
 
     def kind(group: Sequence[tuple[Column, Named]]) -> str:
         return _KINDS.get(group[0][1].unit, "")

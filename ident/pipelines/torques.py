@@ -229,6 +229,9 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
     if all(isinstance(name, str) for name in of):
         by_name = dict(zip(of, family.columns, strict=True))
         return _driven([by_name.get(name) for name in robot.joint_names], family, robot, asked)
+    if len(of) > robot.n:
+        problem = f"{family.shown} are torques of {len(of)} joints, and {position.shown} positions of {robot.n}"
+        raise LogError(problem, file=family.columns[0].file, fix="Call the columns by their joints' names or numbers")
     explained = log.of(family.columns).explained
     if len(of) < robot.n:
         if set(of) <= set(position.of) and of != (0,):

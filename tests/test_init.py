@@ -1534,7 +1534,7 @@ def test_a_force_beside_torques_may_have_another_letter(here):
     table = {"t [s]": t, **columns("q{} [deg]", np.rad2deg(q)), "q4 [mm]": 1e3 * at}
     pd.DataFrame(table | columns("M{} [Nm]", tau) | {"F4 [N]": push}).to_csv("log.csv", index=False)
     pipelines.init("arm.urdf", ["log.csv"])
-    read_log, robot, manifest = read(here)
+    read_log, _, manifest = read(here)
     assert manifest.recordings[0].torque.unit == ("N m", "N m", "N m", "N")
     np.testing.assert_allclose(read_log.tau, np.column_stack([tau, push]), atol=1e-9)
 
@@ -1544,5 +1544,37 @@ def test_torques_of_more_joints_than_positions_are_refused(here):
     t, q, _, tau = log(here)
     table = {"t [s]": t, "angle [rad]": q[:, 1], **columns("tau{}", tau)}
     pd.DataFrame(table).to_csv("log.csv", index=False)
-    with pytest.raises(LogError, match="tau1 to tau3 are torques of 3 joints, and angle .rad. positions of 1"):
+    with pytest.raises(LogError, match="tau1 to tau3 are torques of 3 joints, and angle"):
         pipelines.init("arm.urdf", ["log.csv"])
+
+
+@pytest.mark.usefixtures("sketched")
+@pytest.mark.parametrize(
+    ("pattern", "answer", "side", "guessed"),
+    [
+        ("A{} {}", "", "motor", True),
+        ("A{} {}", "motors", "motor", False),
+        ("A{} {}", "joints", "joint", False),
+        ("m{}.{}", "", "motor", False),
+        ("motor_{}_{}", "", "motor", False),
+        ("joint_{}_{}", "", "joint", False),
+    ],
+)
+def test_a_log_is_of_motors_or_joints_as_names_say_or_as_is_asked(here, pattern, answer, side, guessed):
+    arm(here)
+    coupled = '[transmission]\nmotors = ["m1", "m2", "m3"]\nmatrix = [[1, 0, 0], [0, 1, 0], [0, 1, 1]]\n'
+    (here / "robot.toml").write_text(f'urdf = "arm.urdf"\n{coupled}', encoding="utf-8")
+    t, q, _, tau = log(here)
+    matrix = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1]])
+    table = {"t": t}
+    for k, (x, y) in enumerate(zip((q @ matrix.T).T, (tau @ np.linalg.inv(matrix)).T, strict=True), start=1):
+        table |= {pattern.format(k, "pos [rad]"): x, pattern.format(k, "torque [Nm]"): y}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    found = pipelines.init("robot.toml", ["log.csv"], ask=lambda x: answer or None if x.key == "motors" else None)
+    assert ("motors" in keys(found)) == (guessed or bool(answer))
+    signals = read(here)[2].recordings[0]
+    assert (signals.position.side, signals.torque.side, signals.torque.guessed) == (side, side, guessed)
+    if guessed:
+        assert "unexplained" in next(question.why for question, _ in found.answers if question.key == "motors")
+        causes = ident.run(here).estimate.causes
+        assert any("that the log is of the motors" in cause.what for cause in causes)

@@ -273,7 +273,12 @@ def within(values: Array, robot: Robot) -> bool:
 
 
 def beyond(values: Array, robot: Robot) -> NDArray[np.bool_]:
-    """Return which positions (rows, n) [rad; m] leave the limits, or a turn and a half, but for a hundredth of them.
+    """Return which positions (rows, n) [rad; m] leave the limits, or a turn and a half, but for a hundredth of them."""
+    return np.asarray(np.mean(leave(values, robot), axis=0) >= 0.01)
+
+
+def leave(values: Array, robot: Robot) -> NDArray[np.bool_]:
+    """Return where each of positions (rows, n) [rad; m] is out of its limits, or of a turn and a half.
 
     Joints without limits have the latter, and such as turn a whole turn either way: nothing stops them there.
     """
@@ -282,7 +287,7 @@ def beyond(values: Array, robot: Robot) -> NDArray[np.bool_]:
         np.where(np.abs(end) < 1.99 * pi, end, free) for end, free in zip(ends, (-3 * pi, 3 * pi), strict=True)
     )
     low, high = low - (BEYOND[0] * np.abs(low) + BEYOND[1]), high + (BEYOND[0] * np.abs(high) + BEYOND[1])
-    return np.asarray(np.mean((values < low) | (values > high), axis=0) >= 0.01)
+    return np.asarray((values < low) | (values > high))
 
 
 def units_of(unit: str, robot: Robot, sliding: str = "") -> tuple[str, ...]:

@@ -1578,3 +1578,24 @@ def test_a_log_is_of_motors_or_joints_as_names_say_or_as_is_asked(here, pattern,
         assert "unexplained" in next(question.why for question, _ in found.answers if question.key == "motors")
         causes = ident.run(here).estimate.causes
         assert any("that the log is of the motors" in cause.what for cause in causes)
+
+
+def test_torques_that_a_drive_estimates_and_degrees_in_german_are_known(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    table = {"Zeit [s]": t, **columns("Achse{}_Ist [Grad]", np.rad2deg(q)), **columns("dq{} [Grad/s]", np.rad2deg(qd))}
+    pd.DataFrame(table | columns("motor.{}.tauEst", tau)).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    read_log, _, manifest = read(here)
+    assert (manifest.recordings[0].position.unit, manifest.recordings[0].velocity.unit) == ("deg", "deg/s")
+    np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+    assert (named("tau_est_0", ()).quantity, named("tau_ext_est", ()).quantity) == ("torque", "other")
+
+
+def test_a_position_in_mm_alone_is_that_of_the_joint_that_slides(here):
+    arm(here, FINGER)
+    t = log(here)[0]
+    at, push = 0.02 + 0.015 * np.sin(3 * t), 20 * np.tanh(np.cos(3 * t) / 0.02)
+    pd.DataFrame({"t [s]": t, "Achse3 [mm]": 1e3 * at, "F3 [N]": push}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    assert read(here)[1].joint_names == ("finger_joint",)

@@ -15,7 +15,7 @@ Origin = Literal["measured", "", "commanded"]
 
 _WORDS: dict[Meaning, str] = {
     "other": "temp temperature error err tracking volt voltage status mode tcp pose cartesian acc accel acceleration"
-    " qdd ddq qddot ddtheta external ext est estimated model grav gravity ff feedforward coriolis friction inertia"
+    " qdd ddq qddot ddtheta external ext model grav gravity ff feedforward coriolis friction inertia"
     " jerk pwm power flag limit enable temperatur motortemperatur fehler schleppfehler spannung erreur",
     "index": "index idx row sample samples counter count seq unnamed",
     "current": "current currents curr cur i iq amp amps strom motorstrom courant corriente corrente",
@@ -30,11 +30,12 @@ _WORDS: dict[Meaning, str] = {
 _ORIGINS: dict[Origin, str] = {
     "commanded": "d cmd command commanded des desired ref reference target set setpoint goal nominal dem demand plan"
     " planned sp qr qg qc soll",
-    "measured": "act actual meas measured read fb feedback mes real qm ist",
+    "measured": "est estimated act actual meas measured read fb feedback mes real qm ist",
 }
 #: Words of units, alone or side by side, in the order in which they are looked for; what each is of ("": of much).
 _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((f"{a} s", f"{u}/s", "velocity") for a, u in (("deg", "deg"), ("rad", "rad"), ("rev", "rev"), ("mm", "mm"))),
+    ("grad s", "deg/s", "velocity"),
     *((f"{a} per {s}", f"{a}/s", "velocity") for a in ("deg", "rad", "rev", "m", "mm") for s in ("s", "sec")),
     ("m s", "m/s", "velocity"),
     *((w, "deg/s", "velocity") for w in ("degs", "degps", "dps")),
@@ -47,7 +48,7 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((w, w, "torque") for w in ("kgf cm", "kgf m", "lbf ft", "lbf in", "ozf in")),
     *((w, "N mm", "torque") for w in ("nmm", "n mm")),
     *((w, u, "current") for w, u in (("ma", "mA"), ("amp", "A"), ("amps", "A"), ("ampere", "A"), ("a", "A"))),
-    *((w, "deg", "position") for w in ("deg", "degree", "degrees")),
+    *((w, "deg", "position") for w in ("deg", "degree", "degrees", "grad")),
     *((w, w, "position") for w in ("mrad", "rad", "rev", "mm")),
     *((w, "rad", "position") for w in ("radian", "radians")),
     *((w, "ms", "time") for w in ("ms", "msec", "millis", "milliseconds", "msecs")),

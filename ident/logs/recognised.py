@@ -60,6 +60,14 @@ class Family:
         return next(filter(None, self.lengths), "")
 
     @property
+    def slide(self) -> list[bool]:
+        """Whether the joint of each column slides, as its unit says; [] where no unit says it."""
+        told = self.lengths or (self.unit,) * len(self.columns)
+        return (
+            [_KINDS.get(u, "angle") == "length" for u in told] if _KINDS.get(self.unit) != "raw" and self.unit else []
+        )
+
+    @property
     def values(self) -> Array:
         """The columns side by side (rows, m)."""
         return np.column_stack([c.values for c in self.columns])

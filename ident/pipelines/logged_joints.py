@@ -97,7 +97,7 @@ def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> 
     raw = position.values
     rows = list(dict.fromkeys(_rows(arm, raw.shape[1])))
     kinds = [[joint.slides for joint in arm.of(names).joints] for names in rows]
-    like = [names for names, slides in zip(rows, kinds, strict=True) if slides == [*map(bool, position.lengths)]]
+    like = [names for names, slides in zip(rows, kinds, strict=True) if slides == position.slide]
     fits = {names: fitting_units(raw, arm.of(names)) for names in like or rows}
     within = [names for names, units in fits.items() if units]
     left, why = within or list(fits), "their limits hold the positions" if within else "they come first"

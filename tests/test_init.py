@@ -1599,3 +1599,23 @@ def test_a_position_in_mm_alone_is_that_of_the_joint_that_slides(here):
     pd.DataFrame({"t [s]": t, "Achse3 [mm]": 1e3 * at, "F3 [N]": push}).to_csv("log.csv", index=False)
     pipelines.init("arm.urdf", ["log.csv"])
     assert read(here)[1].joint_names == ("finger_joint",)
+
+
+@pytest.mark.parametrize("answer", ["count", "rad, deg, rad", "rad deg furlong"])
+def test_the_unit_of_positions_may_be_counts_or_one_of_each_joint(here, answer):
+    arm(here)
+    t, q, _, tau = log(here)
+    q = q + np.array([0.0 if answer == "count" else 30.0, 0.0, 0.0])
+    written = np.round(q / (2 * np.pi) * 4096) + 2048 if answer == "count" else q.copy()
+    if answer != "count":
+        written[:, 1] = np.rad2deg(q[:, 1])
+    pd.DataFrame({"t": t, **columns("q{}", written), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    answers = {"position unit": answer, "counts": "4096", "zeros": "-3.14159, -3.14159, -3.14159"}
+    if "furlong" in answer:
+        with pytest.raises(InputError, match="one for each joint, or 3 ratios"):
+            pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: answers.get(question.key))
+        return
+    found = pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: answers.get(question.key))
+    guess = next(question.guess for question, _ in found.answers if question.key == "position unit")
+    assert (guess == "count") == (answer == "count")
+    np.testing.assert_allclose(read(here)[0].q, q, atol=1e-3)

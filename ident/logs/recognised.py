@@ -301,8 +301,11 @@ def leave(values: Array, robot: Robot) -> NDArray[np.bool_]:
 def units_of(unit: str, robot: Robot, sliding: str = "") -> tuple[str, ...]:
     """Return the unit of each joint's position where those that turn are in `unit`.
 
-    Those that slide are in `sliding`, where nothing says it in m, or mm beside deg.
+    Those that slide are in `sliding`, where nothing says it in m, or mm beside deg. Several units with commas are of
+    each joint.
     """
+    if "," in unit:
+        return tuple(unit.split(","))
     length = sliding or {"deg": "mm", "mm": "mm", "count": "count"}.get(unit, "m")
     return tuple(length if joint.slides else unit for joint in robot.joints)
 

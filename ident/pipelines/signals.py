@@ -43,8 +43,8 @@ from ident.robot import Robot
 
 #: Positions that are no farther than this [rad] when read in degrees are in radians.
 STILL = 0.15
-#: Whole numbers beyond this are no angles, in whichever unit.
-COUNTED = 5000.0
+#: Whole numbers beyond the first are no angles, in whichever unit; beyond the second likelier counts.
+COUNTED, FAR = 5000.0, 720.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +132,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     count = counts_of(position.shown, robot, asked) if unit == "count" else ()
     unsure = sided.guessed or (side == "motor" and robot is not described and not asked.typed)  # of ratios
     units = units_of(unit, robot, position.sliding)
+    unit = units[0] if "," in unit else unit  # which a clock is compared with
     scale = scales(units) * (count or 1.0)
     q = _angles(position.columns, scale, robot, side, ())
     offset = () if robot is described and not count else zeros(robot, q, asked)
@@ -295,6 +296,8 @@ def _position_unit(
         guess, reason = "deg", "in rad they would leave the joints' limits (if they are not those of motors)"
     elif not fits:
         reason = "neither keeps the joints' limits: motors, or another zero?"
+        if np.abs(raw[:, turning]).max() > FAR and not np.any(raw[:, turning] % 1.0):
+            guess, reason = "count", "whole numbers beyond the joints' limits, as encoders count"
     unit, geared = unit_or_ratios(guess, reason, robot, asked)
     told = f"{guess}: {reason}" if (guess, *fits) == ("deg", "deg") else f"{guess} is a guess: {reason}"
     why["position"] += f"; {asked.because(told)}"

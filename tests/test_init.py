@@ -1619,3 +1619,14 @@ def test_the_unit_of_positions_may_be_counts_or_one_of_each_joint(here, answer):
     guess = next(question.guess for question, _ in found.answers if question.key == "position unit")
     assert (guess == "count") == (answer == "count")
     np.testing.assert_allclose(read(here)[0].q, q, atol=1e-3)
+
+
+def test_joints_may_be_answered_with_blanks_where_their_names_have_none(here):
+    arm(here, FINGER)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q[:, :2]), **columns("tau{}", tau[:, :2])}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda x: "j_two j_three" if x.key == "joints" else None)
+    assert read(here)[1].joint_names == ("j_two", "j_three")
+    question = Question("joints", "", "j 1, j 2", "", joints=("j 1", "j 2", "j 3"))
+    assert question.wanted_instead("j 1 j 2") == "Wanted 2 joints of j 1, j 2, j 3, with commas between them"
+    assert not question.wanted_instead("j 1, j 2")

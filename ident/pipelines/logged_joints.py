@@ -89,7 +89,7 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
     guess, why = _guess(position, families, t, arm)
     text = f"Which {plural(size, 'joint')} are {position.shown} of, in their order?"
     why += f" (the robot has {len(arm.names)}; the others are locked)"
-    return words(asked("joints", text, ", ".join(guess), why, joints=arm.names))
+    return words(asked("joints", text, ", ".join(guess), why, joints=arm.names), arm.names)
 
 
 def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> tuple[tuple[str, ...], str]:

@@ -241,7 +241,7 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
         guess = [names[int(j)] for j in np.argmax(explained, axis=0)]
         text = f"Which joints are {family.shown} the torques of?"
         why = "that joint explains it best; the others have no motor"
-        answer = words(asked("driven", text, ", ".join(guess), why, joints=names))
+        answer = words(asked("driven", text, ", ".join(guess), why, joints=names), names)
         by_name = dict(zip(answer, family.columns, strict=True))
         return [by_name.get(name) for name in names], why
     order = _best_order(explained)

@@ -1630,3 +1630,14 @@ def test_joints_may_be_answered_with_blanks_where_their_names_have_none(here):
     question = Question("joints", "", "j 1, j 2", "", joints=("j 1", "j 2", "j 3"))
     assert question.wanted_instead("j 1 j 2") == "Wanted 2 joints of j 1, j 2, j 3, with commas between them"
     assert not question.wanted_instead("j 1, j 2")
+
+
+def test_percent_is_a_unit_though_no_name_says_of_what(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("J{}_pos", q), **columns("J{}_load[%]", tau / 0.4)}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    (question,) = (question for question, _ in found.answers if question.key == "gain")
+    assert "is 1 % of J1_load[%]" in question.text
+    assert "they are called %, of the rated torque perhaps" in question.why
+    assert read(here)[2].recordings[0].torque.unit == "%"

@@ -13,6 +13,7 @@ from ident.arrays import Array
 from ident.compare.columns import Evidence, evidence
 from ident.errors import LogError
 from ident.logs.manifest import RAW, UNITS, si_factor
+from ident.logs.names import named
 from ident.logs.raw import Column
 from ident.logs.recognised import Family, windows
 from ident.logs.unscaled import weight
@@ -316,7 +317,8 @@ def _unit(
     prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
     friction: the sign with which it takes power, 0 where it is too little; it needs no bodies, and so it goes first.
     """
-    unit = family.unit or {"torque": "N m", "current": "A"}.get(family.quantity, UNKNOWN)
+    said = family.unit or ("" if family.quantity else named(f"torque {family.columns[0].label}", ()).unit)  # load [%]
+    unit = said or {"torque": "N m", "current": "A"}.get(family.quantity, UNKNOWN)
     each = [_of_force(unit, family) if joint.slides else unit for joint in joints]
     scale = np.array([si_factor(unit, "torque") for unit in each])
     ratio, size = ratio * scale, np.append(size * scale if np.size(size) else (), np.nan)
@@ -338,8 +340,9 @@ def _unit(
             told = f"{reason}; {answer} is a GUESS" if not asked.typed else f"{answer}, as answered"
             return answer, sign, not asked.typed, told + why_turned
         unit = answer
-    if family.quantity == "torque" and unit in RAW_UNITS:
-        reason = f"they are called {unit}" if family.unit else f"{unit}, as answered"
+    if unit in RAW_UNITS and (family.quantity == "torque" or (said and not family.quantity)):
+        reason = f"they are called {unit}" if said else f"{unit}, as answered"
+        reason += ", of the rated torque perhaps" * (unit == "%")
     elif family.quantity == "torque" and not (typical < low or typical > high):
         if not turned and not doubted:
             called = f"{unit}, for they are called so" if family.unit else "N m, for they are called torques"
@@ -359,11 +362,8 @@ def _unit(
     guess, source = (np.ones(len(ratio)), f"taken for {unit} as they are") if sized else (guess, source)
     alike = np.all((np.abs(known) > ALL_ALIKE[0]) & (np.abs(known) < ALL_ALIKE[1]))
     if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
-        guess, source, sized = (
-            np.ones(len(ratio)),
-            f"{like}, as if they were {'N m' if unit in RAW_UNITS else unit}",
-            True,
-        )
+        as_if = "N m" if unit in RAW_UNITS else unit
+        guess, source, sized = np.ones(len(ratio)), f"{like}, as if they were {as_if}", True
     source += why_turned
     if doubted:
         reason += f"; NOTE: the bodies ask for the other sign at {', '.join(doubted)}, friction does not: gravity, an"

@@ -1641,3 +1641,11 @@ def test_percent_is_a_unit_though_no_name_says_of_what(here):
     assert "is 1 % of J1_load[%]" in question.text
     assert "they are called %, of the rated torque perhaps" in question.why
     assert read(here)[2].recordings[0].torque.unit == "%"
+
+
+@pytest.mark.parametrize("pattern", ["{}_pos_{}", "{}{}_pos", "arm{1}_{0}_pos"])
+def test_numbered_columns_of_motors_and_of_joints_are_two_signals(pattern):
+    file, words = pathlib.Path("log.csv"), ("motor", "link")
+    labels = [pattern.format(word, k) for word in words for k in (1, 2)]
+    found = families([Column(file, x, None, x, np.arange(3.0)) for x in labels], ("j_one", "j_two"))
+    assert [f.of for f in found] == [(1, 2), (1, 2)]

@@ -215,6 +215,8 @@ def _with_words(found: list[tuple[str, str | int]], stems: Sequence[str], n: int
         if joint:
             likes[label.lower()][at] = label, ()
         for rest, run in _runs(label) if not joint else ():
+            if stems.count(stems[at]) > 1 and re.search(r"\d", rest):
+                continue  # numbers tell it apart already: motor_pos_1 and joint_pos_1 are not two joints
             likes[rest.lower()].setdefault(at, (rest, run))
     rests: dict[int, tuple[str, _Words]] = {}
     for rest in sorted(likes, key=lambda rest: (-len(likes[rest]), -len(rest))):
@@ -244,6 +246,5 @@ def _runs(label: str) -> Iterator[tuple[str, _Words]]:
 
 def _crossed(runs: Sequence[_Words]) -> bool:
     """Return whether words are every pair of two sets, left and right, base and elbow: several signals then."""
-    sets = [set(words) for words in zip(*runs, strict=False)]
-    whole = len({len(run) for run in runs}) == 1 and len(sets) > 1 and min(map(len, sets)) > 1
-    return whole and prod(map(len, sets)) == len(runs)
+    sizes = [size for words in zip(*runs, strict=False) if (size := len(set(words))) > 1]
+    return len({len(run) for run in runs}) == 1 and len(sizes) > 1 and prod(sizes) == len(runs)

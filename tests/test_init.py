@@ -2,6 +2,7 @@
 
 import io
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -26,9 +27,10 @@ from ident.dynamics import inverse_dynamics
 from ident.errors import CadError, IdentError, InputError, LogError
 from ident.logs.check import check_log
 from ident.logs.log import span
-from ident.logs.raw import read_raw
+from ident.logs.names import named
+from ident.logs.raw import Column, read_raw
 from ident.logs.readings import lost
-from ident.logs.recognised import clocks, families, named, related
+from ident.logs.recognised import clocks, families, related
 from ident.logs.stream import iter_logs
 from ident.model import Model, Viscous, torque
 from ident.pipelines.questions import Asked, Question
@@ -1491,3 +1493,177 @@ def test_what_is_text_in_no_encoding_is_refused(here, head):
     (here / "log.csv").write_bytes(head + b"0.1,0.2\n" * 60)
     with pytest.raises(LogError, match=r"log\.csv: (is not UTF-8 text\. Save it as UTF-8|no line of numbers)"):
         read_raw(here / "log.csv")
+
+
+UR = ("shoulder_pan_joint", "elbow_joint", "wrist_1_joint")
+
+
+@pytest.mark.parametrize(
+    ("names", "labels", "order"),
+    [
+        (UR, ("shoulder_pan_{}", "elbow_{}", "wrist_1_{}"), (0, 1, 2)),
+        (UR, ("wrist_1_{}", "elbow_{}", "shoulder_pan_{}"), (2, 1, 0)),
+        (UR, ("{}Base", "{}Elbow", "{}Wrist1"), (0, 1, 2)),
+        (UR, ("{} S", "{} L", "{} U"), (0, 1, 2)),
+        (("S", "L", "U"), ("AxisU.Act_{}", "AxisS.Act_{}", "AxisL.Act_{}"), (2, 0, 1)),
+        (("FR_hip_joint", "FR_thigh_joint", "FR_calf_joint"), ("f.hip.{}", "f.thigh.{}", "f.calf.{}"), (0, 1, 2)),
+        (("j_joint_1", "j_joint_2", "j_finger_3"), ("joint_0_{}", "joint_1_{}", "joint_2_{}"), (0, 1, 2)),
+    ],
+)
+def test_columns_named_by_joints_or_other_words_are_a_signal_of_those_joints(here, names, labels, order):
+    arm(here, names=names)
+    t, q, qd, tau = log(here, names=names)
+    table = {"time": t}
+    for word, values in (("torque", tau), ("pos", q), ("vel", qd)):
+        table |= {label.format(word): values[:, k] for label, k in zip(labels, order, strict=True)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "joints" not in keys(found)
+    read_log, robot, _ = read(here)
+    assert robot.joint_names == names
+    np.testing.assert_allclose(read_log.q, q, atol=1e-9)
+    np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+
+
+def test_columns_of_two_sides_and_of_numbered_joints_stay_signals_of_their_own():
+    joints = ("j_one", "j_two")
+    labels = [f"{side}_{place}_pos" for side in ("left", "right") for place in ("base", "elbow")]
+    file = pathlib.Path("log.csv")
+    raw = [Column(file, label, None, label, np.arange(3.0)) for label in labels]
+    assert [len(f.columns) for f in families(raw, joints)] == [2, 2]
+    numbered = ("joint_1_pos", "joint_2_pos", "gripper_pos")
+    found = families([Column(file, label, None, label, np.arange(3.0)) for label in numbered], joints)
+    assert [f.shown for f in found] == ["joint_1_pos to joint_2_pos", "gripper_pos"]
+
+
+def test_one_of_several_torques_that_names_do_not_tell_apart_is_asked_about(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    table = {"time": t, **columns("q{}", q), "tau": tau[:, 1], "torque": np.random.default_rng(0).normal(size=len(t))}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "torques" in found.guessed
+
+
+def test_a_force_beside_torques_may_have_another_letter(here):
+    arm(here, FINGER)
+    t, q, _, tau = log(here)
+    at, push = 0.02 + 0.015 * np.sin(3 * t), 20 * np.tanh(np.cos(3 * t) / 0.02)
+    table = {"t [s]": t, **columns("q{} [deg]", np.rad2deg(q)), "q4 [mm]": 1e3 * at}
+    pd.DataFrame(table | columns("M{} [Nm]", tau) | {"F4 [N]": push}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    read_log, _, manifest = read(here)
+    assert manifest.recordings[0].torque.unit == ("N m", "N m", "N m", "N")
+    np.testing.assert_allclose(read_log.tau, np.column_stack([tau, push]), atol=1e-9)
+
+
+def test_torques_of_more_joints_than_positions_are_refused(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    table = {"t [s]": t, "angle [rad]": q[:, 1], **columns("tau{}", tau)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    with pytest.raises(LogError, match="tau1 to tau3 are torques of 3 joints, and angle"):
+        pipelines.init("arm.urdf", ["log.csv"])
+
+
+@pytest.mark.usefixtures("sketched")
+@pytest.mark.parametrize(
+    ("pattern", "answer", "side", "guessed"),
+    [
+        ("A{} {}", "", "motor", True),
+        ("A{} {}", "motors", "motor", False),
+        ("A{} {}", "joints", "joint", False),
+        ("m{}.{}", "", "motor", False),
+        ("motor_{}_{}", "", "motor", False),
+        ("joint_{}_{}", "", "joint", False),
+    ],
+)
+def test_a_log_is_of_motors_or_joints_as_names_say_or_as_is_asked(here, pattern, answer, side, guessed):
+    arm(here)
+    coupled = '[transmission]\nmotors = ["m1", "m2", "m3"]\nmatrix = [[1, 0, 0], [0, 1, 0], [0, 1, 1]]\n'
+    (here / "robot.toml").write_text(f'urdf = "arm.urdf"\n{coupled}', encoding="utf-8")
+    t, q, _, tau = log(here)
+    matrix = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1]])
+    table = {"t": t}
+    for k, (x, y) in enumerate(zip((q @ matrix.T).T, (tau @ np.linalg.inv(matrix)).T, strict=True), start=1):
+        table |= {pattern.format(k, "pos [rad]"): x, pattern.format(k, "torque [Nm]"): y}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    found = pipelines.init("robot.toml", ["log.csv"], ask=lambda x: answer or None if x.key == "motors" else None)
+    assert ("motors" in keys(found)) == (guessed or bool(answer))
+    signals = read(here)[2].recordings[0]
+    assert (signals.position.side, signals.torque.side, signals.torque.guessed) == (side, side, guessed)
+    if guessed:
+        assert "unexplained" in next(question.why for question, _ in found.answers if question.key == "motors")
+        causes = ident.run(here).estimate.causes
+        assert any("that the log is of the motors" in cause.what for cause in causes)
+
+
+def test_torques_that_a_drive_estimates_and_degrees_in_german_are_known(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    table = {"Zeit [s]": t, **columns("Achse{}_Ist [Grad]", np.rad2deg(q)), **columns("dq{} [Grad/s]", np.rad2deg(qd))}
+    pd.DataFrame(table | columns("motor.{}.tauEst", tau)).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    read_log, _, manifest = read(here)
+    assert (manifest.recordings[0].position.unit, manifest.recordings[0].velocity.unit) == ("deg", "deg/s")
+    np.testing.assert_allclose(read_log.tau, tau, atol=1e-9)
+    assert (named("tau_est_0", ()).quantity, named("tau_ext_est", ()).quantity) == ("torque", "other")
+
+
+def test_a_position_in_mm_alone_is_that_of_the_joint_that_slides(here):
+    arm(here, FINGER)
+    t = log(here)[0]
+    at, push = 0.02 + 0.015 * np.sin(3 * t), 20 * np.tanh(np.cos(3 * t) / 0.02)
+    pd.DataFrame({"t [s]": t, "Achse3 [mm]": 1e3 * at, "F3 [N]": push}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    assert read(here)[1].joint_names == ("finger_joint",)
+
+
+@pytest.mark.parametrize("answer", ["count", "rad, deg, rad", "rad deg furlong"])
+def test_the_unit_of_positions_may_be_counts_or_one_of_each_joint(here, answer):
+    arm(here)
+    t, q, _, tau = log(here)
+    q = q + np.array([0.0 if answer == "count" else 30.0, 0.0, 0.0])
+    written = np.round(q / (2 * np.pi) * 4096) + 2048 if answer == "count" else q.copy()
+    if answer != "count":
+        written[:, 1] = np.rad2deg(q[:, 1])
+    pd.DataFrame({"t": t, **columns("q{}", written), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    answers = {"position unit": answer, "counts": "4096", "zeros": "-3.14159, -3.14159, -3.14159"}
+    if "furlong" in answer:
+        with pytest.raises(InputError, match="one for each joint, or 3 ratios"):
+            pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: answers.get(question.key))
+        return
+    found = pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: answers.get(question.key))
+    guess = next(question.guess for question, _ in found.answers if question.key == "position unit")
+    assert (guess == "count") == (answer == "count")
+    np.testing.assert_allclose(read(here)[0].q, q, atol=1e-3)
+
+
+def test_joints_may_be_answered_with_blanks_where_their_names_have_none(here):
+    arm(here, FINGER)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q[:, :2]), **columns("tau{}", tau[:, :2])}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"], ask=lambda x: "j_two j_three" if x.key == "joints" else None)
+    assert read(here)[1].joint_names == ("j_two", "j_three")
+    question = Question("joints", "", "j 1, j 2", "", joints=("j 1", "j 2", "j 3"))
+    assert question.wanted_instead("j 1 j 2") == "Wanted 2 joints of j 1, j 2, j 3, with commas between them"
+    assert not question.wanted_instead("j 1, j 2")
+
+
+def test_percent_is_a_unit_though_no_name_says_of_what(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("J{}_pos", q), **columns("J{}_load[%]", tau / 0.4)}).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    (question,) = (question for question, _ in found.answers if question.key == "gain")
+    assert "is 1 % of J1_load[%]" in question.text
+    assert "they are called %, of the rated torque perhaps" in question.why
+    assert read(here)[2].recordings[0].torque.unit == "%"
+
+
+@pytest.mark.parametrize("pattern", ["{}_pos_{}", "{}{}_pos", "arm{1}_{0}_pos"])
+def test_numbered_columns_of_motors_and_of_joints_are_two_signals(pattern):
+    file, words = pathlib.Path("log.csv"), ("motor", "link")
+    labels = [pattern.format(word, k) for word in words for k in (1, 2)]
+    found = families([Column(file, x, None, x, np.arange(3.0)) for x in labels], ("j_one", "j_two"))
+    assert [f.of for f in found] == [(1, 2), (1, 2)]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
-from ident.dynamics import inverse_dynamics
+from ident.dynamics import inverse_dynamics, regressor
 from ident.estimate.prior import neutral_inertials
 from ident.logs.automatic import band_of
 from ident.logs.filter import low_pass
@@ -79,6 +79,29 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
     pull = np.linalg.norm(robot.gravity) * np.array(carried)
     lever = np.where(pull > 0, np.ptp(gravity, axis=0) / 2 / np.where(pull > 0, pull, 1.0), np.inf)
     return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, sign, lever, noise)
+
+
+def unexplained(robot: Robot, t: Array, q: Array, columns: Array, matrix: Array) -> Array:
+    """Return the share of each column's variance (n,) that no bodies and no friction, of motors or joints, explain.
+
+    columns (N, n): of the motors, which turn by matrix @ q (N, n) [rad; m], each in a unit of its own.
+    """
+
+    def friction(speed: Array) -> Array:
+        dry = np.tanh(speed / np.maximum(0.02 * np.percentile(np.abs(speed), 90, axis=0), 1e-12))
+        return np.stack([dry, speed], axis=2)  # (N, n, 2)
+
+    q, qd, qdd, smooth, _ = _states(t, q, columns)
+    felt, turn = np.linalg.inv(matrix), qd @ matrix.T
+    rigid = np.einsum("jk,Njp->Nkp", felt, regressor(robot, q, qd, qdd))
+    at_joints, at_motors = friction(qd), friction(turn)
+    size = np.maximum(np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0), 1e-300)
+    found = []
+    for k in range(robot.n):
+        joints = at_joints[:, felt[:, k] != 0].reshape(len(q), -1)
+        whole = np.column_stack([rigid[:, k], joints, at_motors[:, k], qdd @ matrix[k], np.ones(len(q))])
+        found.append(_left(whole, smooth[:, [k]])[0] / size[k])
+    return np.array(found)
 
 
 def _tells(left: Array, without: Array, size: Array) -> NDArray[np.bool_]:

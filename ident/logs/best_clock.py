@@ -14,9 +14,9 @@ import numpy as np
 from ident.arrays import Array
 from ident.logs.clock import LESS, NEIGHBOURS, prediction_errors
 from ident.logs.manifest import si_factor
+from ident.logs.names import named
 from ident.logs.raw import Column, RawTable
 from ident.logs.readings import ENOUGH
-from ident.logs.recognised import named
 
 _WORD = re.compile(r"(?<![a-z])(?:m|u|n|milli|micro|nano)?(?:s|secs?|seconds)(?![a-z])", re.IGNORECASE)
 

@@ -7,155 +7,21 @@ units and rates as well.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import pi
-from typing import Literal
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.logs.manifest import UNITS, Quantity, si_factor
+from ident.logs.names import UNIT_WORDS, Meaning, Named, Origin, apart, has, said_by, tokens
 from ident.logs.raw import Column
 from ident.logs.readings import continued
 from ident.robot import Robot
 
-Meaning = Literal["time", "index", "position", "velocity", "torque", "current", "other", ""]
-Origin = Literal["measured", "", "commanded"]
-
-_WORDS: dict[Meaning, str] = {
-    "other": "temp temperature error err tracking volt voltage status mode tcp pose cartesian acc accel acceleration"
-    " qdd ddq qddot ddtheta external ext est estimated model grav gravity ff feedforward coriolis friction inertia"
-    " jerk pwm power flag limit enable temperatur motortemperatur fehler schleppfehler spannung erreur",
-    "index": "index idx row sample samples counter count seq unnamed",
-    "current": "current currents curr cur i iq amp amps strom motorstrom courant corriente corrente",
-    "torque": "torque torques tau trq torq effort efforts eff moment moments tq tor force forces"
-    " drehmoment motormoment kraft couple coppia",
-    "velocity": "velocity velocities vel speed speeds qd dq qdot dqdt omega w dtheta thetadot qp angvel dot"
-    " geschwindigkeit drehzahl vitesse velocidad velocita",
-    "position": "position positions pos q qm qr qg qc angle angles theta th ang phi enc encoder"
-    " winkel gelenkwinkel achswinkel lage posicion posizione angulo angolo",
-    "time": "time t timestamp stamp clock secs zeit zeitstempel temps tiempo tempo",
-}
-_ORIGINS: dict[Origin, str] = {
-    "commanded": "d cmd command commanded des desired ref reference target set setpoint goal nominal dem demand plan"
-    " planned sp qr qg qc soll",
-    "measured": "act actual meas measured read fb feedback mes real qm ist",
-}
-#: Words of units, alone or side by side, in the order in which they are looked for; what each is of ("": of much).
-_UNITS: tuple[tuple[str, str, Meaning], ...] = (
-    *((f"{a} s", f"{u}/s", "velocity") for a, u in (("deg", "deg"), ("rad", "rad"), ("rev", "rev"), ("mm", "mm"))),
-    *((f"{a} per {s}", f"{a}/s", "velocity") for a in ("deg", "rad", "rev", "m", "mm") for s in ("s", "sec")),
-    ("m s", "m/s", "velocity"),
-    *((w, "deg/s", "velocity") for w in ("degs", "degps", "dps")),
-    *((w, "rad/s", "velocity") for w in ("rads", "radps")),
-    ("rpm", "rpm", "velocity"),
-    *((w, u, "torque") for w, u in (("m nm", "mN m"), ("k nm", "kN m"), ("mnm", "mN m"), ("knm", "kN m"))),
-    *((w, "N m", "torque") for w in ("nm", "n m", "newton metre", "newtonmeter")),
-    *((w, "N cm", "torque") for w in ("ncm", "n cm")),
-    *((w, f"{w[:3]} {w[3:]}", "torque") for w in ("kgfcm", "kgfm", "lbfft", "lbfin", "ozfin")),
-    *((w, w, "torque") for w in ("kgf cm", "kgf m", "lbf ft", "lbf in", "ozf in")),
-    *((w, "N mm", "torque") for w in ("nmm", "n mm")),
-    *((w, u, "current") for w, u in (("ma", "mA"), ("amp", "A"), ("amps", "A"), ("ampere", "A"), ("a", "A"))),
-    *((w, "deg", "position") for w in ("deg", "degree", "degrees")),
-    *((w, w, "position") for w in ("mrad", "rad", "rev", "mm")),
-    *((w, "rad", "position") for w in ("radian", "radians")),
-    *((w, "ms", "time") for w in ("ms", "msec", "millis", "milliseconds", "msecs")),
-    *((w, "us", "time") for w in ("us", "usec", "micros", "microseconds", "usecs", "microsec")),
-    *((w, "ns", "time") for w in ("ns", "nsec", "nanos", "nanoseconds", "nsecs", "nanosec")),
-    *((w, "s", "time") for w in ("s", "sec", "seconds", "secs")),
-    ("m", "m", "position"),
-    *((w, "N", "torque") for w in ("n", "newton")),
-    *((w, "kN", "torque") for w in ("kn", "k n")),
-    *((w, "%", "") for w in ("percent", "pct")),
-)
-#: Words that are units at the end of a name or in brackets alone: elsewhere they are much else.
-_AT_END = ("a", "s", "m", "n", "ma", "ms", "us", "ns", "amp")
-_UNIT_WORDS = {word for words, *_ in _UNITS for word in words.split()}
 _KINDS = {unit: kind for units in UNITS.values() for unit, (kind, _) in units.items()}
-
-
-@dataclass(frozen=True)
-class Named:
-    """What a name says: quantity, origin and unit, "" where it does not; the joint it names, or its numbers.
-
-    stem: the name without joint and numbers, which columns of one signal have in common.
-    """
-
-    quantity: Meaning
-    origin: Origin
-    unit: str
-    joint: str
-    numbers: tuple[int, ...]
-    stem: str
-
-
-def named(label: str, joints: Sequence[str]) -> Named:
-    """Return what a column's name says to somebody who knows the names of the robot's joints."""
-    rest, joint = _without_joint(label, joints)
-    words = _tokens(rest)
-    numbers = tuple(int(w) for w in words if w.isdigit())
-    letters = [w for w in words if not w.isdigit()]
-    joined = re.findall(r"(?<![A-Za-z])[A-Za-z](?=\d)", rest)  # the letter of "A1" is no unit
-    unit, of = _unit(letters if not joined else [w for w in letters if w not in {x.lower() for x in joined}])
-    for bracket in re.findall(r"[\[(]([^\d\])]+)[\])]", rest):
-        unit, of = _unit(_tokens(bracket), alone=True) if not unit else (unit, of)
-    counted = [w for w in letters if _has([w], "index") or _has([w], "time")]  # "sample_time" is a time
-    quantity: Meaning = "other" if _has(letters, "other") else "index" if _has(counted[-1:], "index") else ""
-    if not quantity:
-        said = [m for m in _WORDS if m != "index" and _has(letters, m)]
-        quantity = said[0] if said else of
-        if quantity == "torque" and of == "current":
-            quantity = "current"  # "torque [A]": what the drive counts
-        if of == "torque" and quantity == "time":
-            quantity = of  # "T [Nm]"
-    drives = {"torque": ("torque", ""), "current": ("current", "torque", "")}  # "" is %, of which a drive's are told
-    if of not in drives.get(quantity, (quantity or "other",)):
-        unit = ""
-    origin: Origin = next((o for o, known in _ORIGINS.items() if set(letters) & set(known.split())), "")
-    return Named(quantity, origin, unit, joint, numbers, re.sub(r"\d+", "#", rest.lower()))
-
-
-def _has(words: Sequence[str], meaning: Meaning) -> bool:
-    return bool(set(words) & set(_WORDS[meaning].split()))
-
-
-def _without_joint(label: str, joints: Sequence[str]) -> tuple[str, str]:
-    """Return a name without that of a joint in it, and that joint; "" where there is none."""
-    flat = re.sub(r"[^a-z0-9]", "_", label.lower())
-    for joint in sorted(joints, key=len, reverse=True):
-        at = re.search(rf"(?<![a-z0-9]){re.escape(re.sub(r'[^a-z0-9]', '_', joint.lower()))}(?![a-z0-9])", flat)
-        if at and not joint.isdigit():
-            return label[: at.start()] + " " + label[at.end() :], joint
-    return label, ""
-
-
-def _tokens(text: str) -> list[str]:
-    """Return the words and numbers of a name in lower case: at signs, at digits and where camelCase has its humps.
-
-    Accents are dropped, and what German writes before a word is one of its own: Istposition.
-    """
-    text = normalize("NFKD", text.replace("°", " deg ").replace("µ", "u").replace("%", " percent "))
-    text = re.sub(r"N\s*[*·.]?\s*([cm]?m)(?![A-Za-z])", r"n\1", text)
-    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text)
-    text = re.sub("[\u0300-\u036f]", "", text)
-    text = re.sub(r"(?i)\b(ist|soll)(?=[a-z]{4})", r"\1 ", text)
-    return [w.lower() for w in re.findall(r"[A-Za-z]+|\d+", text)]
-
-
-def _unit(words: Sequence[str], *, alone: bool = False) -> tuple[str, Meaning]:
-    """Return the unit that words of a name are, and of what; "" for none. alone: whether a letter by itself is one."""
-    text = f" {' '.join(words)} "
-    for word, unit, of in _UNITS:
-        at = text.endswith(f" {word} ") if word in _AT_END else f" {word} " in text
-        if at and (alone or text.strip() not in ("s", "a", "m", "n")):
-            return unit, of
-    return "", ""
-
-
 #: Rates that people choose [Hz].
 RATES = (
     10, 20, 25, 40, 50, 60, 80, 100, 120, 125, 200, 240, 250,
@@ -194,6 +60,14 @@ class Family:
         return next(filter(None, self.lengths), "")
 
     @property
+    def slide(self) -> list[bool]:
+        """Whether the joint of each column slides, as its unit says; [] where no unit says it."""
+        told = self.lengths or (self.unit,) * len(self.columns)
+        return (
+            [_KINDS.get(u, "angle") == "length" for u in told] if _KINDS.get(self.unit) != "raw" and self.unit else []
+        )
+
+    @property
     def values(self) -> Array:
         """The columns side by side (rows, m)."""
         return np.column_stack([c.values for c in self.columns])
@@ -210,6 +84,19 @@ class Family:
             return self._at(range(min(len(self.columns), len(slides))))
         left = {kind: [k for k, unit in enumerate(self.lengths) if bool(unit) == kind] for kind in (False, True)}
         return self._at([left[kind].pop(0) for kind in slides if left[kind]])
+
+    def with_names(self, *joints: Sequence[str]) -> tuple[Family, ...]:
+        """Return the columns where some name joints and others do not: these are the joints left, if as many.
+
+        joints: all, then those that turn. Else the columns that name none are a family by themselves.
+        """
+        others = [k for k, of in enumerate(self.of) if not isinstance(of, str)]
+        if len(others) in (0, len(self.of)):
+            return (self,)
+        for names in joints:
+            if len(left := [name for name in names if name not in self.of]) == len(others):
+                return (replace(self, of=tuple(x if isinstance(x, str) else left.pop(0) for x in self.of)),)
+        return self._at([k for k in range(len(self.of)) if k not in others]), self._at(others)
 
     def _at(self, places: Sequence[int]) -> Family:
         parts = {"of": self.of, "columns": self.columns, "lengths": self.lengths}
@@ -229,8 +116,8 @@ def families(columns: Sequence[Column], joints: Sequence[str], hint: Meaning = "
     alone, in their order.
     """
     groups: dict[tuple[object, ...], list[tuple[Column, Named]]] = {}
-    for at, column in enumerate(columns):
-        said = named(column.label, joints)
+    for at, (column, words) in enumerate(zip(columns, apart([c.label for c in columns], joints), strict=True)):
+        said = said_by(*words)
         if not said.quantity and (said.joint or said.numbers) and not column.array:
             said = Named(hint, said.origin, "", said.joint, said.numbers, said.stem)
         said = replace(said, quantity="time") if column.unit else said
@@ -266,13 +153,14 @@ def _join_sliding(groups: dict[tuple[object, ...], list[tuple[Column, Named]]]) 
     """Add the columns of joints that slide to those of joints that turn: the same quantity, in a unit of lengths."""
 
     def alike(said: Named) -> tuple[object, ...]:
-        words = _tokens(said.stem)
-        return said.quantity, said.origin, [w for w in words if not _has([w], said.quantity) and w not in _UNIT_WORDS]
+        words = tokens(said.stem)
+        words = [w for w in words if len(w) > 1 and not has([w], said.quantity) and w not in UNIT_WORDS]
+        return said.quantity, said.origin, words  # without letters: M1 [Nm], F3 [N]
 
     def kind(group: Sequence[tuple[Column, Named]]) -> str:
         return _KINDS.get(group[0][1].unit, "")
 
-    def places(group: Sequence[tuple[Column, Named]]) -> set[tuple[str, tuple[int, ...]]]:
+    def places(group: Sequence[tuple[Column, Named]]) -> set[tuple[str | int, tuple[int, ...]]]:
         return {(said.joint, said.numbers) for _, said in group}
 
     for key in [key for key, group in groups.items() if kind(group) == "length"]:
@@ -393,7 +281,12 @@ def within(values: Array, robot: Robot) -> bool:
 
 
 def beyond(values: Array, robot: Robot) -> NDArray[np.bool_]:
-    """Return which positions (rows, n) [rad; m] leave the limits, or a turn and a half, but for a hundredth of them.
+    """Return which positions (rows, n) [rad; m] leave the limits, or a turn and a half, but for a hundredth of them."""
+    return np.asarray(np.mean(leave(values, robot), axis=0) >= 0.01)
+
+
+def leave(values: Array, robot: Robot) -> NDArray[np.bool_]:
+    """Return where each of positions (rows, n) [rad; m] is out of its limits, or of a turn and a half.
 
     Joints without limits have the latter, and such as turn a whole turn either way: nothing stops them there.
     """
@@ -402,14 +295,17 @@ def beyond(values: Array, robot: Robot) -> NDArray[np.bool_]:
         np.where(np.abs(end) < 1.99 * pi, end, free) for end, free in zip(ends, (-3 * pi, 3 * pi), strict=True)
     )
     low, high = low - (BEYOND[0] * np.abs(low) + BEYOND[1]), high + (BEYOND[0] * np.abs(high) + BEYOND[1])
-    return np.asarray(np.mean((values < low) | (values > high), axis=0) >= 0.01)
+    return np.asarray((values < low) | (values > high))
 
 
 def units_of(unit: str, robot: Robot, sliding: str = "") -> tuple[str, ...]:
     """Return the unit of each joint's position where those that turn are in `unit`.
 
-    Those that slide are in `sliding`, where nothing says it in m, or mm beside deg.
+    Those that slide are in `sliding`, where nothing says it in m, or mm beside deg. Several units with commas are of
+    each joint.
     """
+    if "," in unit:
+        return tuple(unit.split(","))
     length = sliding or {"deg": "mm", "mm": "mm", "count": "count"}.get(unit, "m")
     return tuple(length if joint.slides else unit for joint in robot.joints)
 

@@ -316,6 +316,9 @@ def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
         yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
     elif units := ", ".join({str(u) for s in guessed for u in np.ravel(s.unit)} - {"N m", "N"} if not idle else ()):
         yield f"the unit {units} is a guess, and so all that is found is known up to a factor", _UNIT
+    elif guessed and not idle and loaded.robot.transmission is not None:
+        side = f"that the log is of the {guessed[0].side}s, or how these are geared,"
+        yield f"{side} is a guess", "write the right `side` or [transmission], and take `guessed` out"
 
 
 @dataclass(frozen=True)

@@ -14,29 +14,34 @@ from ident.robot import Robot
 from ident.robot.robot import Transmission
 
 #: Units of an angle that are answers.
-_UNITS = ("rad", "deg", "rev")
+_UNITS = ("rad", "deg", "rev", "count")
 _TEXT = (
-    "In which unit are the positions: rad, deg or rev? Or, where they are those of motors in rad: how often does each"
-    " motor turn for once its joint (such as {}{})?"
+    "In which unit are the positions: rad, deg, rev or count (an encoder's), or which has each joint (rad, deg, ...)?"
+    " Or, where they are those of motors in rad: how often does each motor turn for once its joint (such as {}{})?"
 )
 #: Ratios of gears that are usual.
 _USUAL = (1, 2, 5, 10, 20, 30, 50, 80, 100, 120, 160, 200, 300, 500, 1000)
 
 
 def unit_or_ratios(guess: str, reason: str, robot: Robot, asked: Asked) -> tuple[str, Robot]:
-    """Return the unit of positions, and the robot: with a transmission where ratios are answered.
+    """Return the unit of positions, or one of each joint with commas, and the robot: with a transmission for ratios.
 
     Raises InputError for an answer that is neither.
     """
 
+    def units(answer: str) -> str:
+        each = answer.replace(",", " ").split()
+        known = {*_UNITS[:-1], *(("m", "mm") if any(j.slides for j in robot.joints) else ())}
+        return answer if answer in _UNITS else ",".join(each) if len(each) == robot.n and {*each} <= known else ""
+
     def check(answer: str) -> str:
-        sound = answer in _UNITS or _geared(answer, robot) is not None
-        return "" if sound else f"Answer one of {', '.join(_UNITS)}, or {robot.n} ratios"
+        sound = units(answer) or _geared(answer, robot) is not None
+        return "" if sound else f"Answer one of {', '.join(_UNITS)}, one for each joint, or {robot.n} ratios"
 
     n, ratios = robot.n, ", ".join(str((100, -80, 50)[k % 3]) for k in range(robot.n))
     coupled = f"; {n}/{n - 1} 50, if motor {n} also turns 50 times with joint {n - 1}" * (n > 1)
     answer = asked("position unit", _TEXT.format(ratios, coupled), guess, reason, check=check)
-    return (answer, robot) if answer in _UNITS else ("rad", _geared(answer, robot) or robot)
+    return (units(answer), robot) if units(answer) else ("rad", _geared(answer, robot) or robot)
 
 
 def least_ratios(position: Array, robot: Robot) -> str:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from ident.errors import InputError
 from ident.files import file_sha256
+from ident.logs.names import named
 from ident.logs.raw import RawTable, read_raw
 from ident.logs.readers.formats import format_of, is_bag
-from ident.logs.recognised import families, named
+from ident.logs.recognised import families
 from ident.pipelines.questions import Asked
 from ident.robot.robot import DESCRIPTIONS
 

@@ -18,10 +18,11 @@ from ident.files import file_word, short_names, write_whole
 from ident.logs.best_clock import with_whole_clocks
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
+from ident.logs.names import named
 from ident.logs.raw import Column, RawTable, read_raw
 from ident.logs.readers.formats import is_bag
 from ident.logs.readers.info import as_table
-from ident.logs.recognised import Family, families, named
+from ident.logs.recognised import Family, families
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.given_files import axis, description_among, parted, skeleton, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
@@ -151,7 +152,9 @@ def _arm(path: Path, cad: Path | None) -> Arm:
 
     if path.suffix.lower() == ".toml":
         whole = read_robot(path)
-        return Arm(whole.joint_names, lambda names: whole, bodies)
+        motors = whole.transmission.motors if whole.transmission else ()
+        called = dict(zip(motors, whole.joint_names, strict=False)) if not {*motors} & {*whole.joint_names} else {}
+        return Arm(whole.joint_names, lambda names: whole, bodies, called)
     document = read_description(path)
     moving = [
         joint.name
@@ -214,7 +217,8 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
 def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
     hint = named(table.file.stem, ()).quantity
     found = families(table.columns, (*arm.called, *arm.names), hint if hint in _QUANTITIES else "")
-    return tuple(replace(f, of=tuple(arm.called.get(str(name), name) for name in f.of)) for f in found)
+    called = [replace(f, of=tuple(arm.called.get(str(name), name) for name in f.of)) for f in found]
+    return tuple(part for f in called for part in f.with_names(arm.names, arm.turning()))
 
 
 def _quantities(table: RawTable, arm: Arm) -> set[str]:

@@ -12,7 +12,8 @@ from ident.arrays import Array
 from ident.compare.columns import evidence
 from ident.errors import IdentError, LogError, plural
 from ident.logs.manifest import si_factor
-from ident.logs.recognised import Family, clocks, fitting_units, named, windows
+from ident.logs.names import names_joint
+from ident.logs.recognised import Family, clocks, fitting_units, windows
 from ident.pipelines.questions import Asked, words
 from ident.robot import Robot
 from ident.robot.urdf import read_description
@@ -45,14 +46,14 @@ def of_one_side(arm: Arm, labels: Sequence[str], asked: Asked) -> Arm:
 
     "s0" of a robot with left_s0 and right_s0, which is asked about: all columns are of the same side then.
     """
-    if any(named(label, arm.names).joint for label in labels):
+    if names_joint(labels, (*arm.called, *arm.names)):
         return arm
     sides: dict[str, dict[str, str]] = {}
     for name in arm.names:
         words_of = name.split("_")
         for k in range(1, len(words_of)):
             short = "_".join(words_of[k:])
-            if any(named(label, (short,)).joint for label in labels):
+            if any(names_joint([label], (short,)) for label in labels):
                 sides.setdefault("_".join(words_of[:k]), {})[short] = name
                 break
     alike = [
@@ -88,7 +89,7 @@ def logged_joints(position: Family, families: Sequence[Family], t: Array, arm: A
     guess, why = _guess(position, families, t, arm)
     text = f"Which {plural(size, 'joint')} are {position.shown} of, in their order?"
     why += f" (the robot has {len(arm.names)}; the others are locked)"
-    return words(asked("joints", text, ", ".join(guess), why, joints=arm.names))
+    return words(asked("joints", text, ", ".join(guess), why, joints=arm.names), arm.names)
 
 
 def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> tuple[tuple[str, ...], str]:
@@ -96,7 +97,7 @@ def _guess(position: Family, families: Sequence[Family], t: Array, arm: Arm) -> 
     raw = position.values
     rows = list(dict.fromkeys(_rows(arm, raw.shape[1])))
     kinds = [[joint.slides for joint in arm.of(names).joints] for names in rows]
-    like = [names for names, slides in zip(rows, kinds, strict=True) if slides == [*map(bool, position.lengths)]]
+    like = [names for names, slides in zip(rows, kinds, strict=True) if slides == position.slide]
     fits = {names: fitting_units(raw, arm.of(names)) for names in like or rows}
     within = [names for names, units in fits.items() if units]
     left, why = within or list(fits), "their limits hold the positions" if within else "they come first"

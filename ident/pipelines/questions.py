@@ -37,14 +37,17 @@ class Question:
             return f"Answer one of: {'; '.join(self.choices)}"
         if self.numbers and answer != self.guess and not numbers_in(answer, self.numbers):
             return "Wanted a number" if self.numbers == 1 else f"Wanted {self.numbers} numbers, or one for all"
-        names, count = words(answer), len(words(self.guess))
+        names, count = words(answer, self.joints), len(words(self.guess))
         if self.joints and answer != self.guess and not len(names) == len({*names} & {*self.joints}) == count:
-            return f"Wanted {plural(count, 'joint')} of {', '.join(self.joints)}"
+            commas = ", with commas between them" * (count > 1 and "," not in answer and " " in answer)
+            return f"Wanted {plural(count, 'joint')} of {', '.join(self.joints)}{commas}"
         return self.check(answer)
 
 
-def words(answer: str) -> tuple[str, ...]:
-    """Return the words of an answer that has commas between them."""
+def words(answer: str, known: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the words of an answer that has commas between them, or blanks where all words are known ones then."""
+    if {*answer.split()} <= {*known}:
+        return tuple(answer.split())
     return tuple(word.strip() for word in answer.split(","))
 
 

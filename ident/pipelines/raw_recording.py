@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ident.arrays import Array, runs
 from ident.errors import plural
 from ident.logs.manifest import si_factor
+from ident.logs.names import named
 from ident.logs.raw import RawTable
 from ident.logs.readings import GAP, lost, resting
-from ident.logs.recognised import ALIKE, BEYOND, fitting_units, named, related, scales
+from ident.logs.recognised import ALIKE, BEYOND, fitting_units, related, scales
 from ident.pipelines.signals import STILL, Signals
 
 #: The signals of a recording.

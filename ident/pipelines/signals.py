@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, pi
@@ -14,6 +13,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs.best_clock import best_clock, why_none
 from ident.logs.manifest import DATES, UNITS, si_factor
+from ident.logs.names import named
 from ident.logs.raw import Column
 from ident.logs.readings import NOISE, continued, resting
 from ident.logs.recognised import (
@@ -26,7 +26,6 @@ from ident.logs.recognised import (
     clocks,
     counts,
     fitting_units,
-    named,
     rate_by_limits,
     scales,
     time_unit,
@@ -38,13 +37,14 @@ from ident.logs.recognised import (
 from ident.pipelines.gears import counts_of, least_ratios, unit_or_ratios, zeros
 from ident.pipelines.logged_joints import Arm, logged_joints
 from ident.pipelines.questions import Asked, one_of, ranked
+from ident.pipelines.sides import MOTORS, Sided, side_of
 from ident.pipelines.torques import State, torques
 from ident.robot import Robot
 
 #: Positions that are no farther than this [rad] when read in degrees are in radians.
 STILL = 0.15
-#: Whole numbers beyond this are no angles, in whichever unit.
-COUNTED = 5000.0
+#: Whole numbers beyond the first are no angles, in whichever unit; beyond the second likelier counts.
+COUNTED, FAR = 5000.0, 720.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,6 @@ def _angles(columns: Sequence[Column], scale: Array, robot: Robot, side: str, ze
     return np.asarray(q + zeros) if zeros else q
 
 
-_MOTORS = re.compile(r"(?i)(?<![a-z])(motor|moteur|mot(?![a-z]))")
 #: What is one column a joint, and no more: others are of axes and grippers that the robot file does not have.
 _OF_JOINTS = ("position", "velocity", "torque", "current")
 
@@ -128,10 +127,12 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     velocity, relation = _velocities(families, position, raw)
     known = "" if velocity is None else velocity.unit
     described = robot
-    unit, side, robot = _position_unit(position, robot, asked, why, known, relation, time)
+    sided = side_of(position, families, raw, robot, asked, why)
+    unit, side, robot = _position_unit(position, robot, asked, why, known, relation, time, sided)
     count = counts_of(position.shown, robot, asked) if unit == "count" else ()
-    unsure = side == "motor" and robot is not described and not asked.typed  # of ratios
+    unsure = sided.guessed or (side == "motor" and robot is not described and not asked.typed)  # of ratios
     units = units_of(unit, robot, position.sliding)
+    unit = units[0] if "," in unit else unit  # which a clock is compared with
     scale = scales(units) * (count or 1.0)
     q = _angles(position.columns, scale, robot, side, ())
     offset = () if robot is described and not count else zeros(robot, q, asked)
@@ -179,7 +180,8 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
     """Return the positions: by name, else because other columns are how fast they change, else what is answered."""
     named = [f for f in families if f.quantity == "position" and len(f.columns) <= len(arm.names)]
     if measured := ranked([f for f in named if f.origin != "commanded"], len(arm.names)):
-        why["position"] = "by their names"
+        aside = [f.shown for same in measured[1:] for f in same if f.of != (0,)]
+        why["position"] = "by their names" + f" (not used: {', '.join(aside[:4])})" * bool(aside)
         return one_of(measured[0], "positions", asked, "names tell no more")
     unnamed = [f for f in families if f.columns[0] not in clocks(families)[:1]]
     speeds = [f for f in families if f.quantity == "velocity" and f.origin != "commanded"]
@@ -244,61 +246,62 @@ def _position_unit(
     speed: str,
     relations: Sequence[Related | None],
     time: Column | None,
+    sided: Sided,
 ) -> tuple[str, str, Robot]:
     """Return unit and side of the positions: by their name, the velocity's unit, the joints' limits; and the robot.
 
     That has a transmission where somebody says so.
     """
-    raw = position.values
-    if robot.transmission is not None:
-        for unit in (position.unit,) if position.unit else ("rad", "deg"):
-            q = raw * scales(units_of(unit, robot, position.sliding))
-            if not within(q, robot) and within(np.asarray(robot.transmission.joint_position(q)), robot):
-                why["position"] += f"; of the motors in {unit}: beyond the joints' limits, within them geared down"
-                return unit, "motor", robot
+    raw, side = position.values, sided.side
+    if sided.unit:
+        return sided.unit, side, robot
+    if side == "motor" and robot.transmission is not None:
+        raw = np.asarray(robot.transmission.joint_position(raw))
     fits = fitting_units(raw, robot)
     if position.unit in UNITS["position"]:
         if position.unit in ("rad", "deg") and fits and position.unit not in fits:
             reason = f"the name says {position.unit}, but only in {fits[0]} do they keep the limits"
             answer = asked("position unit", "In which unit are the positions?", position.unit, reason, ("rad", "deg"))
             why["position"] += f"; {asked.because(reason)}"
-            return answer, "joint", robot
+            return answer, side, robot
         why["position"] += f"; {position.unit} by their name"
-        return position.unit, "joint", robot
+        return position.unit, side, robot
     word = time.unit or time_unit(time) if time is not None else ""
     ratio = _typical(relations)
     # a position is ratio times the integral of what counts `speed` over what counts `word`
     value = si_factor(speed, "velocity") * si_factor(word, "time") / ratio if speed and word else np.nan
     if found := unit_of(value, "position"):
         why["position"] += f"; {found}, as the velocity in {speed} shows"
-        return found, "joint", robot
+        return found, side, robot
     turning = [k for k, j in enumerate(robot.joints) if not j.slides]
     if not turning:
-        return ("m" if within(raw, robot) else "mm"), "joint", robot
+        return ("m" if within(raw, robot) else "mm"), side, robot
     for unit, turn in (("rad", 2.0 * pi), ("deg", 360.0)):
         if continued(list(raw[:, turning].T), [turn] * len(turning), [])[1]:
             why["position"] += f"; {unit}, as they leap by a whole turn in it"
-            return unit, "joint", robot
+            return unit, side, robot
     far = beyond(raw, robot)
     if 2 * np.sum((np.ptp(np.deg2rad(raw), axis=0) < STILL)[turning] & ~far[turning]) > len(turning):
         names = ", ".join(robot.joint_names[k] for k in turning if far[k])
         note = f"; NOTE: {names} leaves its limits: are these, its zero and its unit right?" if names else ""
         why["position"] += f"; rad, for in deg they would hardly move{note}"
-        return "rad", "joint", robot
+        return "rad", side, robot
     if not fits and np.abs(raw[:, turning]).max() > COUNTED and not np.any(raw[:, turning] % 1.0):
         why["position"] += "; whole numbers far beyond the joints' limits: an encoder's counts"
-        return "count", "joint", robot
+        return "count", side, robot
     guess, reason = "deg" if np.abs(raw[:, turning]).max() > 10 else "rad", "both keep the joints' limits"
-    if "rad" not in fits and _MOTORS.search(position.shown):
+    if "rad" not in fits and MOTORS.search(position.shown):
         guess, reason = least_ratios(raw, robot), "motors by their names, and so they keep the joints' limits"
     elif fits == ("deg",):
         guess, reason = "deg", "in rad they would leave the joints' limits (if they are not those of motors)"
     elif not fits:
         reason = "neither keeps the joints' limits: motors, or another zero?"
+        if np.abs(raw[:, turning]).max() > FAR and not np.any(raw[:, turning] % 1.0):
+            guess, reason = "count", "whole numbers beyond the joints' limits, as encoders count"
     unit, geared = unit_or_ratios(guess, reason, robot, asked)
     told = f"{guess}: {reason}" if (guess, *fits) == ("deg", "deg") else f"{guess} is a guess: {reason}"
     why["position"] += f"; {asked.because(told)}"
-    return unit, "joint" if geared is robot else "motor", geared
+    return unit, side if geared is robot else "motor", geared
 
 
 def _clock(

@@ -13,6 +13,7 @@ from ident.arrays import Array
 from ident.compare.columns import Evidence, evidence
 from ident.errors import LogError
 from ident.logs.manifest import RAW, UNITS, si_factor
+from ident.logs.names import named
 from ident.logs.raw import Column
 from ident.logs.recognised import Family, windows
 from ident.logs.unscaled import weight
@@ -172,8 +173,9 @@ def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family
         same = next(iter(ranked(named, n)), [])
         if same:
             shares = [_share(f, log) for f in same]
-            best = [f for f, s in zip(same, shares, strict=True) if s > max(shares) - RIVAL]
-            reason = "the robot's bodies explain them alike" if len(best) > 1 else ""
+            few = len(same[0].columns) < n  # then others of them may be those of the other joints
+            best = [same[k] for k in np.argsort(-np.array(shares)) if few or shares[k] > max(shares) - RIVAL]
+            reason = "the bodies explain " + ("these best, and they are too few" if few else "them alike")
             aside = [f.shown for f in families if f.quantity in ("torque", "current") and f not in same]
             why = "by their names" + (f" (not used: {', '.join(aside[:4])})" if aside else "")
             return one_of(best, "torques", asked, reason), why
@@ -228,6 +230,9 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
     if all(isinstance(name, str) for name in of):
         by_name = dict(zip(of, family.columns, strict=True))
         return _driven([by_name.get(name) for name in robot.joint_names], family, robot, asked)
+    if len(of) > robot.n:
+        problem = f"{family.shown} are torques of {len(of)} joints, and {position.shown} positions of {robot.n}"
+        raise LogError(problem, file=family.columns[0].file, fix="Call the columns by their joints' names or numbers")
     explained = log.of(family.columns).explained
     if len(of) < robot.n:
         if set(of) <= set(position.of) and of != (0,):
@@ -237,7 +242,7 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
         guess = [names[int(j)] for j in np.argmax(explained, axis=0)]
         text = f"Which joints are {family.shown} the torques of?"
         why = "that joint explains it best; the others have no motor"
-        answer = words(asked("driven", text, ", ".join(guess), why, joints=names))
+        answer = words(asked("driven", text, ", ".join(guess), why, joints=names), names)
         by_name = dict(zip(answer, family.columns, strict=True))
         return [by_name.get(name) for name in names], why
     order = _best_order(explained)
@@ -312,7 +317,8 @@ def _unit(
     prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
     friction: the sign with which it takes power, 0 where it is too little; it needs no bodies, and so it goes first.
     """
-    unit = family.unit or {"torque": "N m", "current": "A"}.get(family.quantity, UNKNOWN)
+    said = family.unit or ("" if family.quantity else named(f"torque {family.columns[0].label}", ()).unit)  # load [%]
+    unit = said or {"torque": "N m", "current": "A"}.get(family.quantity, UNKNOWN)
     each = [_of_force(unit, family) if joint.slides else unit for joint in joints]
     scale = np.array([si_factor(unit, "torque") for unit in each])
     ratio, size = ratio * scale, np.append(size * scale if np.size(size) else (), np.nan)
@@ -334,8 +340,9 @@ def _unit(
             told = f"{reason}; {answer} is a GUESS" if not asked.typed else f"{answer}, as answered"
             return answer, sign, not asked.typed, told + why_turned
         unit = answer
-    if family.quantity == "torque" and unit in RAW_UNITS:
-        reason = f"they are called {unit}" if family.unit else f"{unit}, as answered"
+    if unit in RAW_UNITS and (family.quantity == "torque" or (said and not family.quantity)):
+        reason = f"they are called {unit}" if said else f"{unit}, as answered"
+        reason += ", of the rated torque perhaps" * (unit == "%")
     elif family.quantity == "torque" and not (typical < low or typical > high):
         if not turned and not doubted:
             called = f"{unit}, for they are called so" if family.unit else "N m, for they are called torques"
@@ -355,11 +362,8 @@ def _unit(
     guess, source = (np.ones(len(ratio)), f"taken for {unit} as they are") if sized else (guess, source)
     alike = np.all((np.abs(known) > ALL_ALIKE[0]) & (np.abs(known) < ALL_ALIKE[1]))
     if len(known) and alike and MIDDLE[0] < typical < MIDDLE[1]:
-        guess, source, sized = (
-            np.ones(len(ratio)),
-            f"{like}, as if they were {'N m' if unit in RAW_UNITS else unit}",
-            True,
-        )
+        as_if = "N m" if unit in RAW_UNITS else unit
+        guess, source, sized = np.ones(len(ratio)), f"{like}, as if they were {as_if}", True
     source += why_turned
     if doubted:
         reason += f"; NOTE: the bodies ask for the other sign at {', '.join(doubted)}, friction does not: gravity, an"

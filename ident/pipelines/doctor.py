@@ -25,13 +25,12 @@ from ident.compare.doctor.search import MARGIN
 from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
-from ident.estimate.prior import neutral_prior
 from ident.experiment import Experiment, read_experiment
 from ident.logs.automatic import JUDGED
-from ident.logs.check import CLOCK_OFF, out_of_reach, tempo
-from ident.logs.manifest import RAW, kind_of
+from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
+from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives
 from ident.pipelines.checked_cad import words_of
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.select import with_terms
@@ -51,8 +50,6 @@ _CONTRADICTED = 0.5
 #: What is left of a torque, squared, is so many times its noise: the rest is the model's, or the files', and what is
 #: left is so much of the torque or more.
 _NOISES, _FELT = 1.4, 0.01
-#: A slide's drive is no heavier than so many times all links: screws of a small pitch reach a tenth of that.
-_DRIVEN = 100.0
 _STATED = CadWishes()
 
 
@@ -287,38 +284,12 @@ def with_bodies(loaded: Loaded, tell: Tell) -> tuple[Examination, tuple[NamedCau
     return seen, causes_of(beside, loaded, terms=False)
 
 
-#: What to do about a joint whose torque is missing, and about guessed gains.
-_IDLE = "add the column of its torque, with a gain; or take `guessed` out if no motor drives it"
-_GAINS = (
-    "write the drives' gains, N m (N) for 1 of the unit, or find them with a known load (`ident payload --known-mass`),"
-    " and take `guessed` out"
-)
 #: Torques that have to be multiplied by something, and what to know of several.
 _SCALED = ("torque gain", "gear")
 _SCALE = (
     "torques of several joints are in no known unit (percent of what is rated?), and all of them known up to a factor:"
     " look the unit up, and write `guessed = true` beside gains that you have not"
 )
-_REACH = "if it is in degrees, or of the motor, write so (`unit` takes a list); if not, right limits in the robot file"
-_SLID = "correct `unit` or `gain` of its position"
-_UNIT = "write the unit that the controller's manual says, and take `guessed` out"
-
-
-def _guesses(loaded: Loaded) -> Iterator[tuple[str, str]]:
-    """Yield what is a guess in the torques of the fitted recordings, and what to do about it."""
-    guessed = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit and r.torque.guessed]
-    gains = np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in guessed]).reshape(-1, loaded.robot.n)
-    names = zip(loaded.robot.joint_names, (gains == 0).any(axis=0), strict=True)
-    if idle := ", ".join(name for name, none in names if none):
-        yield f"{idle} taken for a joint without motor, which is a guess: no column is called so", _IDLE
-    kinds = {kind_of(unit, "torque") for s in guessed for unit in ([s.unit] if isinstance(s.unit, str) else s.unit)}
-    if not np.isin(np.abs(gains), (0.0, 1.0)).all() or RAW in kinds:
-        yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
-    elif units := ", ".join({str(u) for s in guessed for u in np.ravel(s.unit)} - {"N m", "N"} if not idle else ()):
-        yield f"the unit {units} is a guess, and so all that is found is known up to a factor", _UNIT
-    elif guessed and not idle and loaded.robot.transmission is not None:
-        side = f"that the log is of the {guessed[0].side}s, or how these are geared,"
-        yield f"{side} is a guess", "write the right `side` or [transmission], and take `guessed` out"
 
 
 @dataclass(frozen=True)
@@ -335,40 +306,13 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
     torques are late, and nothing else is wrong, or joints have springs: that, else None.
     """
-    beyond = [(joint, what, _REACH) for joint, what in _beyond_limits(result.loaded).items()]
-    beyond += [(joint, what, _SLID) for joint, what in _heavy_drives(result)]
-    if guesses := [("torque", what, mend) for what, mend in _guesses(result.loaded)]:
-        return replace(result.estimate, causes=_certain(result, [*beyond, *guesses])), (), None
+    beyond = [*beyond_limits(result.loaded.robot, _fitted(result.loaded)), *heavy_drives(result)]
+    if guesses := [("torque", what, mend) for what, mend in guessed(result.loaded)]:
+        return replace(result.estimate, causes=certain(result, [*beyond, *guesses])), (), None
     estimate, warned, anew = _weighed(result, tell)
     if beyond and not any("position" in c.what for c in estimate.causes):  # whatever else seems wrong follows from it
-        return replace(estimate, causes=_certain(result, beyond)), (), None
+        return replace(estimate, causes=certain(result, beyond)), (), None
     return estimate, warned, anew
-
-
-def _certain(result: Result, told: Sequence[tuple[str, str, str]]) -> tuple[NamedCause, ...]:
-    """Return causes that need no weighing: where, what, and what to do about it in the data set."""
-    joints, relative = result.estimate.joints, result.estimate.relative.tolist()
-    known = {j: x for j, x in zip(joints, relative, strict=True) if np.isfinite(x)}
-    each, total = tuple(known.values()), result.estimate.relative_total
-    same = (), tuple(known), each, each, (total, total)
-    return tuple(NamedCause(where, what, result.loaded.experiment.data.name, mend, *same) for where, what, mend in told)
-
-
-def _beyond_limits(loaded: Loaded) -> dict[str, str]:
-    """Return the joints whose fitted positions are far beyond limits that the robot file states, and what of them."""
-    stated = {j.name for j in loaded.robot.joints if np.isfinite([j.limits.lower, j.limits.upper]).all()}
-    told = {joint: what for m in _fitted(loaded) for joint, what in out_of_reach(m.q, loaded.robot).items()}
-    return {joint: f"its position {what.partition(':')[0]}" for joint, what in told.items() if joint in stated}
-
-
-def _heavy_drives(result: Result) -> Iterator[tuple[str, str]]:
-    """Yield each slide whose drive seems far heavier than all links: its position scales that, and nothing else."""
-    robot, theta = result.loaded.robot, result.estimate.theta
-    value = {} if theta is None else dict(zip(result.loaded.model.names, theta.tolist(), strict=True))
-    links = max(float(x[:, 0].sum()) for x in (result.loaded.prior.inertials, neutral_prior(robot).inertials))
-    for joint in (j.name for j in robot.joints if j.slides):
-        if (found := value.get(f"{joint}.drive_inertia", 0.0)) > _DRIVEN * links:
-            yield joint, f"its position is in another unit: its drive would be of {found:.3g} kg, all links {links:.3g}"
 
 
 def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:

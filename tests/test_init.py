@@ -265,6 +265,15 @@ def test_swapped_torque_columns_are_not_taken_for_signs(here, seed):
     assert "NOTE: j_one and j_two may have each other's columns, so their signs stay" in found.files[0].read_text()
 
 
+def test_positions_without_a_name_are_as_many_as_named_torques_of_fewer_joints(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    two = {**columns("A{}_IPO", q[:, :2]), **columns("Torque_A{}", tau[:, :2])}
+    pd.DataFrame({"t": t, **two}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    np.testing.assert_allclose(read(here)[0].q, q[:, :2], atol=1e-9)
+
+
 def test_positions_without_a_name_beside_named_torques_are_those_of_all_joints(here):
     arm(here)
     t, q, _, tau = log(here)

@@ -199,7 +199,9 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
     joints, columns = arm.names, sum(len(f.columns) for f in unnamed if not f.quantity)
     if columns % len(joints) and arm.turning():
         joints = arm.turning()
-    forces = any(f.quantity in ("torque", "current") for f in families)
+    forces = [len(f.columns) for f in families if f.quantity in ("torque", "current")]
+    if forces and columns == min(forces) < len(joints):
+        joints = joints[:columns]
     if not forces and 2 < columns < 2 * len(joints) and columns % 2 == 0:  # a gripper that turns is seldom logged, too
         joints = joints[: columns // 2]
     every = windows(unnamed, len(joints))

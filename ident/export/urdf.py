@@ -34,7 +34,7 @@ def write_identified_urdf(item: Identified) -> Written:
     """
     content, massless = _content(item)
     head, more = _about(item)
-    notes = (*more, *massless)
+    notes = (*massless, *more)
     item.per_joint(ARMATURE)  # refused where negative, as for the other simulators
     start, end, comment = commented(content, parse_xml(content), xml_comment((*head, *CONVENTIONS, *notes)))
     return exchanged(content, [(start, end, comment)]), notes

@@ -63,7 +63,7 @@ def without_advice(estimate: Estimate, warned: list[Warned]) -> Estimate:
 
 
 def log_warned(warned: Sequence[Warned]) -> None:
-    """Log what the user should know: the same of several recordings once, the first of a kind about each."""
+    """Log what the user should know: the same of several recordings once, and the first of a kind (of files, all)."""
     once: dict[tuple[str, str], dict[str, None]] = {}
     for w in warned:
         once.setdefault((w.kind, w.message), {})[w.about] = None
@@ -71,8 +71,10 @@ def log_warned(warned: Sequence[Warned]) -> None:
     for (kind, message), about in once.items():
         groups.setdefault((", ".join(about), kind), []).append(message)
     for (recordings, kind), same in groups.items():
-        more = f" ({len(same) - 1} more like it: in the report)" if len(same) > 1 else ""
-        LOG.log(logging.INFO if kind in NOTES else logging.WARNING, "%s: %s%s", recordings, same[0], more)
+        shown = same if kind == "export" else same[:1]
+        more = f" ({len(same) - 1} more like it: in the report)" if len(same) > len(shown) else ""
+        for message in shown:
+            LOG.log(logging.INFO if kind in NOTES else logging.WARNING, "%s: %s%s", recordings, message, more)
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
     left = _left(estimate, validation, total)
     quiet = "" if estimate.causes else _quiet(validation, total)
     good = passed and total.relative_total <= ROUGH and not left
+    left = "" if estimate.causes else left
     more = f"; {'; '.join(x for x in (left, quiet) if x)}" if left or quiet else ""
     answer = "No" if not good else "Yes, but mend first what is named above" if estimate.causes else "Yes"
     return [*told, f"Does it predict? {answer}: {error}{more}."]

@@ -141,6 +141,9 @@ def here(tmp_path, monkeypatch):
         ("Achse 3 Ist-Moment [%]", "torque", "measured", "%"),
         ("Speed [%]", "velocity", "", ""),
         ("override [%]", "", "", ""),
+        ("angles.time", "time", "", ""),
+        ("tau.t [ms]", "time", "", "ms"),
+        ("tau.t1", "torque", "", ""),
     ],
 )
 def test_names_say_what_a_column_is(label, quantity, origin, unit):

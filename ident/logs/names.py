@@ -97,6 +97,9 @@ def said_by(rest: str, joint: str | int = "") -> Named:
         unit, of = _unit(tokens(bracket), alone=True) if not unit else (unit, of)
     counted = [w for w in letters if has([w], "index") or has([w], "time")]  # "sample_time" is a time
     quantity: Meaning = "other" if has(letters, "other") else "index" if has(counted[-1:], "index") else ""
+    last = tokens(rest.rpartition(".")[2]) if "." in rest else []
+    if has(last[:1], "time") and all(has([w], "time") or w in UNIT_WORDS for w in last):
+        quantity = "time"  # "q.time": the clock of q
     if not quantity:
         said = [m for m in _WORDS if m != "index" and has(letters, m)]
         quantity = said[0] if said else of

@@ -144,6 +144,9 @@ def here(tmp_path, monkeypatch):
         ("angles.time", "time", "", ""),
         ("tau.t [ms]", "time", "", "ms"),
         ("tau.t1", "torque", "", ""),
+        ("T1", "", "", ""),
+        ("T_2 [ms]", "time", "", "ms"),
+        ("T3 [°C]", "other", "", ""),
     ],
 )
 def test_names_say_what_a_column_is(label, quantity, origin, unit):
@@ -284,6 +287,25 @@ def test_positions_without_a_name_beside_named_torques_are_those_of_all_joints(h
     pd.DataFrame(table).to_csv("log.csv", index=False)
     pipelines.init("arm.urdf", ["log.csv"])
     np.testing.assert_allclose(read(here)[0].q, q, atol=1e-6)
+
+
+@pytest.mark.parametrize("letter", ["M", "T"])
+def test_positions_and_torques_may_be_two_letters_in_a_file_whatever_it_is_called(here, letter):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("J{}", q), **columns(letter + "{}", tau)}).to_csv("rec_a.csv", index=False)
+    pipelines.init("arm.urdf", ["rec_a.csv"])
+    found, *_ = read(here)
+    np.testing.assert_allclose(found.q, q, atol=1e-9)
+    np.testing.assert_allclose(found.tau, tau, atol=1e-9)
+
+
+def test_numbered_columns_of_all_joints_are_not_halved(here):
+    arm(here)
+    t, q, *_ = log(here)
+    pd.DataFrame({"t": t, **columns("J{}", q), "load": np.sin(t)}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    np.testing.assert_allclose(read(here)[0].q, q, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ Origin = Literal["measured", "", "commanded"]
 
 _WORDS: dict[Meaning, str] = {
     "other": "temp temperature error err tracking volt voltage status mode tcp pose cartesian acc accel acceleration"
-    " qdd ddq qddot ddtheta external ext model grav gravity ff feedforward coriolis friction inertia"
+    " celsius degc qdd ddq qddot ddtheta external ext model grav gravity ff feedforward coriolis friction inertia"
     " jerk pwm power flag limit enable temperatur motortemperatur fehler schleppfehler spannung erreur",
     "index": "index idx row sample samples counter count seq unnamed",
     "current": "current currents curr cur i iq amp amps strom motorstrom courant corriente corrente",
@@ -103,6 +103,8 @@ def said_by(rest: str, joint: str | int = "") -> Named:
     if not quantity:
         said = [m for m in _WORDS if m != "index" and has(letters, m)]
         quantity = said[0] if said else of
+        if numbers and [w for w in letters if w not in UNIT_WORDS] == ["t"]:
+            quantity = of  # "T1" to "T6" are no clocks
         if quantity == "torque" and of == "current":
             quantity = "current"  # "torque [A]": what the drive counts
         if of == "torque" and quantity == "time":
@@ -134,9 +136,9 @@ def tokens(text: str) -> list[str]:
 
     Accents are dropped, and what German writes before a word is one of its own: Istposition.
     """
-    text = normalize("NFKD", text.replace("°", " deg ").replace("µ", "u").replace("%", " percent "))
+    text = normalize("NFKD", text.replace("°C", " celsius ").replace("°", " deg ").replace("µ", "u"))
     text = re.sub(r"N\s*[*·.]?\s*([cm]?m)(?![A-Za-z])", r"n\1", text)
-    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text)
+    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text.replace("%", " percent "))
     text = re.sub("[\u0300-\u036f]", "", text)
     text = re.sub(r"(?i)\b(ist|soll)(?=[a-z]{4})", r"\1 ", text)
     return [w.lower() for w in re.findall(r"[A-Za-z]+|\d+", text)]
@@ -156,7 +158,7 @@ def _unit(words: Sequence[str], *, alone: bool = False) -> tuple[str, Meaning]:
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 #: A name may tell a column from its likes by so many words.
 _MOST_WORDS = 3
-_SIGNALS = ("position", "velocity", "torque", "current")
+SIGNALS = ("position", "velocity", "torque", "current")
 _Words = tuple[str, ...]
 
 
@@ -229,7 +231,7 @@ def _with_words(found: list[tuple[str, str | int]], stems: Sequence[str], n: int
         alone = {stem for stem, k in many.items() if k > 1 and (k >= n or len(many) < 3)}
         new = {at: pair for at, pair in group.items() if pair[1] and at not in rests and stems[at] not in alone}
         if len(new) + sum(not run for _, run in group.values()) > 1 and not _crossed([run for _, run in new.values()]):
-            rests |= {at: pair for at, pair in new.items() if said_by(pair[0]).quantity in _SIGNALS}
+            rests |= {at: pair for at, pair in new.items() if said_by(pair[0]).quantity in SIGNALS}
     places: dict[_Words, int] = {}
     for at in sorted(rests):
         rest, run = rests[at]

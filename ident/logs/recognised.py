@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.logs.manifest import UNITS, Quantity, si_factor
-from ident.logs.names import UNIT_WORDS, Meaning, Named, Origin, apart, has, said_by, tokens
+from ident.logs.names import SIGNALS, UNIT_WORDS, Meaning, Named, Origin, apart, has, named, said_by, tokens
 from ident.logs.raw import Column
 from ident.logs.readings import continued
 from ident.robot import Robot
@@ -109,16 +109,17 @@ class Family:
         return first if len(self.columns) == 1 else f"{first} to {last.removeprefix('column ')}"
 
 
-def families(columns: Sequence[Column], joints: Sequence[str], hint: Meaning = "") -> tuple[Family, ...]:
+def families(columns: Sequence[Column], joints: Sequence[str]) -> tuple[Family, ...]:
     """Return the columns grouped by what their names have in common, joints and numbers apart.
 
-    hint: what columns are whose names say no quantity (from the name of their file). Columns without a meaning stay
-    alone, in their order.
+    Where names say no quantity that of their file may, by a word. Columns without a meaning stay alone, in their order.
     """
     groups: dict[tuple[object, ...], list[tuple[Column, Named]]] = {}
     for at, (column, words) in enumerate(zip(columns, apart([c.label for c in columns], joints), strict=True)):
         said = said_by(*words)
         if not said.quantity and (said.joint or said.numbers) and not column.array:
+            of_file = named(column.file.stem, ()).quantity  # a unit there is none: rec_a
+            hint: Meaning = of_file if of_file in SIGNALS and has(tokens(column.file.stem), of_file) else ""
             said = Named(hint, said.origin, "", said.joint, said.numbers, said.stem)
         said = replace(said, quantity="time") if column.unit else said
         alone = at if not said.quantity and (column.array or not (said.numbers or said.joint)) else -1

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from ident.errors import InputError
 from ident.files import file_sha256
-from ident.logs.names import named
 from ident.logs.raw import RawTable, read_raw
 from ident.logs.readers.formats import format_of, is_bag
 from ident.logs.recognised import families
@@ -109,6 +108,4 @@ def axis(asked: Asked) -> str:
 
 def _joints(table: RawTable) -> list[int]:
     """Return how many columns each of the table's families of positions and torques has."""
-    hint = named(table.file.stem, ()).quantity
-    found = families(table.columns, (), hint if hint in ("position", "torque", "current") else "")
-    return [len(f.columns) for f in found if f.quantity in ("position", "torque", "current")]
+    return [len(f.columns) for f in families(table.columns, ()) if f.quantity in ("position", "torque", "current")]

@@ -18,7 +18,7 @@ from ident.files import file_word, short_names, write_whole
 from ident.logs.best_clock import with_whole_clocks
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
-from ident.logs.names import named
+from ident.logs.names import SIGNALS
 from ident.logs.raw import Column, RawTable, read_raw
 from ident.logs.readers.formats import is_bag
 from ident.logs.readers.info import as_table
@@ -40,7 +40,6 @@ KEPT = 0.3
 VALIDATION = {"val", "valid", "validate", "validation", "test", "verify"}
 #: Which file of the recording, array, and name or number of a column.
 _Place = tuple[int, str | None, int | str]
-_QUANTITIES = ("position", "velocity", "torque", "current")
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +214,7 @@ def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> 
 
 
 def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
-    hint = named(table.file.stem, ()).quantity
-    found = families(table.columns, (*arm.called, *arm.names), hint if hint in _QUANTITIES else "")
+    found = families(table.columns, (*arm.called, *arm.names))
     called = [replace(f, of=tuple(arm.called.get(str(name), name) for name in f.of)) for f in found]
     return tuple(part for f in called for part in f.with_names(arm.names, arm.turning()))
 
@@ -224,7 +222,7 @@ def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
 def _quantities(table: RawTable, arm: Arm) -> set[str]:
     """Return which of positions and torques the names of the columns say."""
     found = {f.quantity for f in _families(table, arm) if f.origin != "commanded"}
-    return {"torque" if q == "current" else q for q in found if q in _QUANTITIES}
+    return {"torque" if q == "current" else q for q in found if q in SIGNALS}
 
 
 def _moved(signals: Signals, places: Mapping[Column, _Place], here: Mapping[_Place, Column]) -> Signals | None:

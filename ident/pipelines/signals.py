@@ -13,7 +13,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs.best_clock import best_clock, why_none
 from ident.logs.manifest import DATES, UNITS, si_factor
-from ident.logs.names import named
+from ident.logs.names import SIGNALS, named
 from ident.logs.raw import Column
 from ident.logs.readings import NOISE, continued, resting
 from ident.logs.recognised import (
@@ -96,10 +96,6 @@ def _angles(columns: Sequence[Column], scale: Array, robot: Robot, side: str, ze
     return np.asarray(q + zeros) if zeros else q
 
 
-#: What is one column a joint, and no more: others are of axes and grippers that the robot file does not have.
-_OF_JOINTS = ("position", "velocity", "torque", "current")
-
-
 def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Mapping[Column, Column]] = ()) -> Signals:
     """Return what the columns of a log are. Raises LogError where positions or torques are not found.
 
@@ -108,7 +104,8 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     why: dict[str, str] = {}
     given, n = families, len(arm.names)
     slides = [joint.slides for joint in arm.of(arm.names).joints]
-    families = [f.of_joints(slides) if f.quantity in _OF_JOINTS else f for f in given]
+    # one column a joint, and no more: others are of axes and grippers that the robot file does not have
+    families = [f.of_joints(slides) if f.quantity in SIGNALS else f for f in given]
     time = next(iter(clocks(families)), None)
     rows = len(families[0].columns[0].values)
     raw = _stamps(time, rows)
@@ -202,7 +199,8 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
     forces = [len(f.columns) for f in families if f.quantity in ("torque", "current")]
     if forces and columns == min(forces) < len(joints):
         joints = joints[:columns]
-    if not forces and 2 < columns < 2 * len(joints) and columns % 2 == 0:  # a gripper that turns is seldom logged, too
+    whole = any(len(f.columns) == len(joints) for f in unnamed if not f.quantity)
+    if not forces and not whole and 2 < columns < 2 * len(joints) and columns % 2 == 0:  # a gripper is seldom logged
         joints = joints[: columns // 2]
     every = windows(unnamed, len(joints))
     fits = [w for w in every if fitting_units(w.values, arm.of(joints))]

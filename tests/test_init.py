@@ -300,6 +300,27 @@ def test_positions_and_torques_may_be_two_letters_in_a_file_whatever_it_is_calle
     np.testing.assert_allclose(found.tau, tau, atol=1e-9)
 
 
+@pytest.mark.parametrize("form", [np.asarray, list, tuple])
+def test_cells_of_arrays_are_refused_with_what_takes_them_apart(here, form):
+    arm(here)
+    t, q, _, tau = log(here)
+    wide = [form(np.tile(row, 3).tolist()) for row in tau]  # numpy writes these in two lines
+    pd.DataFrame({"t": t, "q": [form(row.tolist()) for row in q], "tau": wide}).to_csv("log.csv", index=False)
+    with pytest.raises(LogError, match="'q', 'tau' hold arrays") as caught:
+        pipelines.init("arm.urdf", ["log.csv"])
+    line = re.search(r"in pandas: table = (.*)", caught.value.fix)[1]
+    apart = eval(line, {"table": pd.read_csv("log.csv")})
+    np.testing.assert_allclose(apart[["q_0", "q_1", "q_2"]].to_numpy(float), q, atol=1e-7)
+
+
+def test_a_clock_in_brackets_is_no_array(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    table = {"at": [f"[{x:.6f}]" for x in t], "t": t, **columns("q{}", q), **columns("tau{}_Nm", tau)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    assert pipelines.init("arm.urdf", ["log.csv"])
+
+
 def test_numbered_columns_of_all_joints_are_not_halved(here):
     arm(here)
     t, q, *_ = log(here)

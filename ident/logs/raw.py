@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import operator
 import re
@@ -28,6 +29,8 @@ WIDEST = 200
 #: An array and a column, as a Request has it.
 Wanted = tuple[str | None, Reference | None]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|null", re.IGNORECASE)
+#: A cell that holds several numbers, [0.1 0.2] or (0.1, 0.2), or begins with the first of them.
+_ARRAY = re.compile(r"\s*[\[(]+\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?([\s,;]|$)")
 #: The index at the end of a column's name, in brackets or behind a sign.
 _INDEX = re.compile(r"(?:\[|[._/])(\d+)\]?$")
 
@@ -109,6 +112,7 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
 
 def _text_table(path: Path) -> RawTable:
     lines, told = _lines(path)
+    _refuse_arrays(lines, path)
     notes = [told] if told else []
     text, names, numbers, dates = _sniffed(lines, path)
     values = _read(path, [(None, k + 1) for k in numbers], text, [(None, k + 1) for k in dates], notes)
@@ -164,6 +168,23 @@ def _lines(path: Path) -> tuple[list[str], str]:
         problem = "is not UTF-8 text" if isinstance(cause, UnicodeDecodeError) else f"cannot be read ({cause.strerror})"
         raise LogError(problem, file=path, fix="Save it as UTF-8 text") from None
     return [line.rstrip("\r\n") for line, _ in read], next(filter(None, (note(encoding) for _, encoding in read)), "")
+
+
+def _refuse_arrays(lines: Sequence[str], path: Path) -> None:
+    """Raise LogError where a cell of a text file holds an array, in one line or several."""
+    for mark in ",;\t|":
+        rows: list[list[str]] = []
+        with contextlib.suppress(csv.Error):
+            rows = [row for row in csv.reader((f"{line}\n" for line in lines), delimiter=mark) if row]
+        row = rows[len(rows) // 2] if rows else []
+        held = [k for k, cell in enumerate(row) if _ARRAY.match(cell)]
+        if held:
+            above = next(other for other in rows if len(other) == len(row))
+            keys = [k if _ARRAY.match(above[k]) else above[k].strip() for k in held]
+            fix = f"table = table.join(table.pop({keys[0]!r}).str.extractall(r'([-+.\\de]+)')[0].unstack()"
+            fix = f"Write each number into a column of its own; in pandas: {fix}.add_prefix({f'{keys[0]}_'!r}))"
+            each = ", ".join(f"column {k + 1}" if k is key else repr(key) for k, key in zip(held, keys, strict=True))
+            raise LogError(f"{each} {'hold' if len(held) > 1 else 'holds'} arrays", file=path, fix=fix)
 
 
 def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[int], list[int]]:

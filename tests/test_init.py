@@ -789,6 +789,22 @@ def test_arrays_of_npz_and_columns_of_parquet_are_read_too(here):
             path.unlink()
 
 
+@pytest.mark.parametrize("fixed", [False, True])
+def test_lists_of_one_length_in_parquet_are_columns_and_others_are_named(here, fixed):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    arm(here)
+    t, q, _, tau = log(here)
+    form = pa.list_(pa.float64(), N) if fixed else pa.list_(pa.float64())
+    lists = {"observation.state": q, "observation.effort": tau, "action": q + 0.01 * np.sin(t)[:, None]}
+    table = {"timestamp": t, **{name: pa.array(x.tolist(), form) for name, x in lists.items()}}
+    pq.write_table(pa.table(table | {"boxes": [[0.0] * (k % 2 + 1) for k in range(len(t))]}), "log.parquet")
+    told = pipelines.init("arm.urdf", ["log.parquet"]).told
+    found, *_ = read(here)
+    np.testing.assert_allclose(found.q, q, atol=1e-9)
+    np.testing.assert_allclose(found.tau, tau, atol=1e-9)
+    assert "log.parquet: left out: column 'boxes' holds lists of 1 and 2 numbers" in told
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bag_is_read_by_way_of_a_table_that_is_left_only_where_all_goes_well(here, kind):
     arm(here)

@@ -102,7 +102,7 @@ def said_by(rest: str, joint: str | int = "") -> Named:
         quantity = "time"  # "q.time": the clock of q
     if not quantity:
         said = [m for m in _WORDS if m != "index" and has(letters, m)]
-        quantity = said[0] if said else of
+        quantity = said[0] if said else "position" if letters == ["observation", "state"] else of  # of LeRobot
         if numbers and [w for w in letters if w not in UNIT_WORDS] == ["t"]:
             quantity = of  # "T1" to "T6" are no clocks
         if quantity == "torque" and of == "current":

@@ -20,7 +20,7 @@ from ident.logs.manifest import Column as Reference
 from ident.logs.readers.dates import is_date
 from ident.logs.readers.encodings import decoded, note, opened
 from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, read_chunks
-from ident.logs.readers.read_tables import MISSING
+from ident.logs.readers.read_tables import MISSING, value_type
 
 #: Lines of a text file that are looked at, and the fewest rows of a log.
 LOOKED, FEWEST = 80, 50
@@ -248,7 +248,28 @@ def _parquet_table(path: Path) -> RawTable:
     values = _read(path, [(None, n) for n in names], TextFormat(), [(None, n) for n in dates], []) if names else []
     units = [""] * len(names) + [DATES] * len(dates)
     every = zip([*names, *dates], values, units, strict=bool(names))
-    return RawTable(path, tuple(Column(path, n, None, n, v, unit) for n, v, unit in every))
+    columns, notes = [Column(path, n, None, n, v, unit) for n, v, unit in every], list[str]()
+    for field in once:
+        of = value_type(field.type)
+        if of is not None and (pa.types.is_floating(of) or pa.types.is_integer(of)):
+            columns += _lists(path, field.name, notes)
+    return RawTable(path, tuple(columns), note="; ".join(notes))
+
+
+def _lists(path: Path, name: str, notes: list[str]) -> list[Column]:
+    """Return the columns that lists of one length in Parquet are; none, and a note, where they differ in length."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as source:
+            first = next(source.iter_batches(1, columns=[name])).column(name)[0].as_py() or ()
+        places = range(1, len(first) + 1) if len(first) <= WIDEST else ()
+        values = _read(path, [(name, k) for k in places], TextFormat(), [], notes) if places else []
+    except (LogError, pa.ArrowException, OSError) as cause:
+        notes.append(f"left out: {cause.problem if isinstance(cause, LogError) else name}")
+        return []
+    return [Column(path, k, name, f"{name}[{k}]", value) for k, value in zip(places, values, strict=True)]
 
 
 def _array_tables(path: Path) -> list[RawTable]:

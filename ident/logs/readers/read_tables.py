@@ -302,7 +302,9 @@ def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:
             groups, before = _row_groups(request, source)
             names, size = list(dict.fromkeys(wanted)), min(request.chunk, 16384)
             batches = source.iter_batches(size, row_groups=groups, columns=names)
-            parts = ([_whole(request, c, b.column(c)) for c in wanted] for b in batches)
+            places = [None if array is None else column for array, column in request.columns]
+            each = list(zip(wanted, places, strict=True))
+            parts = ([_whole(request, c, b.column(c), at) for c, at in each] for b in batches)
             yield from request.named(rebatched(parts, request.chunk, request.first - before, request.last - before))
     except UnicodeDecodeError:
         raise request.error("has column names that are not UTF-8", "Save it with names in UTF-8") from None
@@ -319,20 +321,23 @@ def _row_groups(request: Request, source: Any) -> tuple[list[int], int]:
 
 
 def _parquet_columns(request: Request, schema: Any) -> list[str]:
-    """Return the names of the wanted columns, which hold numbers."""
+    """Return the names of the wanted columns, which hold numbers, or lists of numbers where an array is wanted."""
     import pyarrow as pa
 
     wanted = []
     for (array, reference), dated in zip(request.columns, request.dates, strict=True):
-        if array is not None or reference is None:
-            raise request.error(f"is a Parquet file and has no array '{array}'", "Remove array")
-        column = reference
+        column = reference if array is None else array
+        if column is None or (array is not None and not isinstance(reference, int)):
+            fix = "Remove array, or give columns = [1, ...] of a column of lists"
+            raise request.error(f"is a Parquet file and has no array '{array}' whose columns have names", fix)
         if isinstance(column, int):
             column = str(schema.names[request.place(column, len(schema.names))])
         if schema.names.count(column) != 1:
             problem = f"column '{column}' is not there{nearest(column, schema.names)}"
             raise request.error(problem, f"It has: {', '.join(schema.names[:40])}")
         kind = schema.field(column).type
+        if array is not None and (kind := value_type(kind)) is None:
+            raise request.error(f"column '{column}' holds no lists", "Remove array")
         dates = pa.types.is_timestamp(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
         number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
         if not (dates if dated else number):
@@ -341,7 +346,24 @@ def _parquet_columns(request: Request, schema: Any) -> list[str]:
     return wanted
 
 
-def _whole(request: Request, name: str, array: Any) -> np.ndarray:
+def value_type(kind: Any) -> Any:
+    """Return the Arrow type of the elements of lists of one, None for what is no list."""
+    import pyarrow as pa
+
+    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return kind.value_type if listed else None
+
+
+def _whole(request: Request, name: str, array: Any, place: Any = None) -> np.ndarray:
+    """Return the numbers of a column; place: of its lists' elements those at that place, from 1 on."""
+    if place is not None:
+        import pyarrow.compute as pc
+
+        sizes = pc.unique(pc.list_value_length(array).drop_null()).to_pylist()
+        if len(sizes) > 1 or place > min(sizes, default=place):
+            told = " and ".join(map(str, sorted(sizes)[:2]))
+            raise request.error(f"column '{name}' holds lists of {told} numbers", "Columns count from 1, in all rows")
+        array = pc.list_element(array, place - 1)
     if (found := _numbers(array)) is None:
         raise request.error(f"column '{name}' has text that is no date and time", "Correct it")
     return found

@@ -313,6 +313,24 @@ def test_cells_of_arrays_are_refused_with_what_takes_them_apart(here, form):
     np.testing.assert_allclose(apart[["q_0", "q_1", "q_2"]].to_numpy(float), q, atol=1e-7)
 
 
+def test_of_many_lines_above_the_rows_the_one_that_tells_columns_apart_has_their_names(here):
+    """A scope's CSV: each line has a key beside each value, one of units among them, and a clock beside each column."""
+    arm(here)
+    t, q, _, tau = log(here)
+    values = [*columns("Axis_{}_ActPos", np.rad2deg(q)).items(), *columns("Axis_{}_ActTorque", tau).items()]
+    keys = {"Name": [name for name, _ in values], "SymbolComment": ["deg"] * N + ["Nm"] * N}
+    keys |= {"SampleTime[ms]": ["5"] * 2 * N, "ScaleFactor": ["1"] * 2 * N, "BitMask": ["0xFFFF"] * 2 * N}
+    lines = ["Name;Scope", *(";".join(f"{key};{x}" for x in line) for key, line in keys.items())]
+    rows = [[x for v in row for x in (1e3 * s, v)] for s, *row in zip(t, *(v for _, v in values), strict=True)]
+    (here / "log.csv").write_text("\n".join([*lines, *(";".join(f"{x:.9g}" for x in row) for row in rows)]), "utf-8")
+    pipelines.init("arm.urdf", ["log.csv"])
+    found, _, manifest = read(here)
+    np.testing.assert_allclose(found.q, q, atol=1e-6)
+    np.testing.assert_allclose(found.tau, tau, atol=1e-6)
+    assert manifest.recordings[0].position.unit == "deg"
+    assert not manifest.recordings[0].torque.guessed
+
+
 def test_a_clock_in_brackets_is_no_array(here):
     arm(here)
     t, q, _, tau = log(here)

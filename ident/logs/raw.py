@@ -17,6 +17,7 @@ from ident.arrays import Array
 from ident.errors import LogError, need
 from ident.logs.manifest import DATES, TextFormat
 from ident.logs.manifest import Column as Reference
+from ident.logs.names import UNIT_WORDS, tokens
 from ident.logs.readers.dates import is_date
 from ident.logs.readers.encodings import decoded, note, opened
 from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, read_chunks
@@ -190,8 +191,8 @@ def _refuse_arrays(lines: Sequence[str], path: Path) -> None:
 def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[int], list[int]]:
     """Return how a text file is written, the names of its columns ([] without), the places of numbers, and of dates.
 
-    The header is the last line before the rows that has as many fields as they have. A line of units between is
-    joined to the names, and columns then go by their numbers. Raises LogError where there are no rows of numbers.
+    The header is made of the lines before the rows that have as many fields as they have; where there are several,
+    columns go by their numbers. Raises LogError where there are no rows of numbers.
     """
     while lines and not lines[-1].strip():
         lines.pop()
@@ -209,10 +210,7 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
         fix = "Is it a table of numbers, one row a line, each joint in a column of its own?"
         raise LogError("no line of numbers is found", file=path, fix=fix)
     heads = {k: _split(lines[k], mark) for k in range(first) if len(rows[k]) == width and lines[k].strip(mark + " ")}
-    names = [
-        " ".join(dict.fromkeys(filter(None, map(str.strip, cells))))
-        for cells in zip(*list(heads.values())[-2:], strict=True)
-    ]
+    names = _names(list(heads.values()))
     header = list(heads) == [first - 1]
     numbers = [
         k
@@ -222,6 +220,28 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
     cells = [_split(line, mark) for line in lines[first:]]
     dates = [k for k in range(width) if k not in numbers and all(is_date(row[k]) for row in cells)]
     return TextFormat(mark, header, decimal, first - header), names, numbers, dates
+
+
+def _names(heads: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of columns by the lines above the rows: what the last two say together, names and units.
+
+    Or the line that says most, with those of units, where that tells more columns apart.
+    """
+
+    def joined(lines: Sequence[Sequence[str]]) -> list[str]:
+        return [" ".join(dict.fromkeys(filter(None, cells))) for cells in zip(*lines, strict=True)]
+
+    def told(cells: Sequence[str]) -> int:
+        return len({cell for cell in cells if any(map(str.isalpha, cell))})
+
+    heads = [[cell.strip() for cell in cells] for cells in heads]
+    best = max(heads, key=told, default=[])
+    if told(best) <= told(joined(heads[-2:])):
+        return joined(heads[-2:])
+    units = [
+        cells for cells in heads if 2 * sum(bool(w := {*tokens(c)}) and w <= UNIT_WORDS for c in cells) >= len(best)
+    ]
+    return joined([best, *units])
 
 
 def _numbers(line: str, mark: str, decimal: str) -> list[bool]:

@@ -250,6 +250,14 @@ def test_without_names_the_speeds_tell_positions_and_the_bodies_tell_torques(her
     assert manifest.recordings[0].torque.gain[1] == pytest.approx(12.0, rel=0.2)
 
 
+def test_accelerations_between_velocities_and_torques_without_names_are_no_torques(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    np.savez("log.npz", x=np.column_stack([q, qd, np.gradient(qd, t, axis=0), tau]))
+    pipelines.init("arm.urdf", ["log.npz"])
+    np.testing.assert_allclose(read(here)[0].tau, tau, atol=1e-9)
+
+
 def test_swapped_torque_columns_are_asked_about(here):
     arm(here)
     t, q, qd, tau = log(here)

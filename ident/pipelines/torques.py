@@ -15,7 +15,7 @@ from ident.errors import LogError
 from ident.logs.manifest import RAW, UNITS, si_factor
 from ident.logs.names import named
 from ident.logs.raw import Column
-from ident.logs.recognised import Family, windows
+from ident.logs.recognised import ALIKE, Family, related, windows
 from ident.logs.unscaled import weight
 from ident.pipelines.questions import Asked, one_of, ranked, words
 from ident.robot import Joint, Robot
@@ -181,6 +181,7 @@ def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family
             return one_of(best, "torques", asked, reason), why
     unnamed = [f for f in families if not f.quantity]
     every = [w for w in windows(unnamed, n) if not _copies(w, log)]
+    every = [w for w in every if not _accelerations(w, log)] or every
     if not every and 0 < len(unnamed) < n:
         every = [w for w in windows(unnamed, len(unnamed)) if not _copies(w, log)]
     if every:
@@ -221,6 +222,13 @@ def _copies(family: Family, log: _Log) -> bool:
         if np.nanmax(np.abs(alike), initial=0.0) > COPY:
             return True
     return False
+
+
+def _accelerations(family: Family, log: _Log) -> bool:
+    """Return whether columns, one a joint, are how fast velocities change; torques are that where inertia is all."""
+    speed = np.gradient(log.q, log.t, axis=0).T
+    found = [related(log.t, v, c.values) for v, c in zip(speed, family.columns, strict=True)]
+    return float(np.median([abs(r.alike) for r in found if r is not None] or [0.0])) > ALIKE
 
 
 def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tuple[list[Column | None], str]:

@@ -186,7 +186,8 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
         every = windows(unnamed, size)
         pairs = [(p, v) for p in every for v in (*every, *speeds) if not set(p.columns) & set(v.columns)]
         found = [(alike, p, v) for p, v in pairs if (alike := belongs(t, p, v)[0]) > ALIKE]
-        if found:
+        speed = {c for *_, v in found for c in v.columns}  # whose own change is an acceleration
+        if found := [f for f in found if not speed & {*f[1].columns}] or found:
             _, best, v = max(found, key=lambda f: f[0])
             rivals = [best, *dict.fromkeys(p for _, p, _ in found if not set(p.columns) & set(best.columns))]
             why["position"] = f"without names: {v.shown} are how fast they change"

@@ -339,6 +339,19 @@ def test_of_many_lines_above_the_rows_the_one_that_tells_columns_apart_has_their
     assert not manifest.recordings[0].torque.guessed
 
 
+def test_a_word_above_several_columns_is_that_of_each(here):
+    """As a spreadsheet writes cells that were joined."""
+    arm(here)
+    t, q, _, tau = log(here)
+    table = pd.DataFrame(np.column_stack([t, q, tau])).to_csv(index=False, header=False)
+    head = ",Position [deg],,,Torque [Nmm],,\nTime,J1,J2,J3,J1,J2,J3\n"
+    (here / "log.csv").write_text(head + table, encoding="utf-8")
+    pipelines.init("arm.urdf", ["log.csv"])
+    first = read(here)[2].recordings[0]
+    assert (first.position.columns, first.torque.columns) == ((2, 3, 4), (5, 6, 7))
+    assert (first.position.unit, first.torque.unit) == ("deg", "N mm")
+
+
 def test_a_clock_in_brackets_is_no_array(here):
     arm(here)
     t, q, _, tau = log(here)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -222,10 +223,11 @@ def _sniffed(lines: list[str], path: Path) -> tuple[TextFormat, list[str], list[
     return TextFormat(mark, header, decimal, first - header), names, numbers, dates
 
 
-def _names(heads: Sequence[Sequence[str]]) -> list[str]:
+def _names(lines: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of columns by the lines above the rows: what the last two say together, names and units.
 
-    Or the line that says most, with those of units, where that tells more columns apart.
+    Where the last alone tells not all apart, a word above is that of what follows, up to the next one. Or the line that
+    says most, with those of units, where that tells more columns apart.
     """
 
     def joined(lines: Sequence[Sequence[str]]) -> list[str]:
@@ -234,7 +236,9 @@ def _names(heads: Sequence[Sequence[str]]) -> list[str]:
     def told(cells: Sequence[str]) -> int:
         return len({cell for cell in cells if any(map(str.isalpha, cell))})
 
-    heads = [[cell.strip() for cell in cells] for cells in heads]
+    heads = [[cell.strip() for cell in cells] for cells in lines]
+    if len(heads) > 1 and all(heads[-1]) and len({*heads[-1]}) < len(heads[-1]) and len({*heads[-2]}) > 2:
+        heads[-2] = list(accumulate(heads[-2], lambda before, cell: cell or before))
     best = max(heads, key=told, default=[])
     if told(best) <= told(joined(heads[-2:])):
         return joined(heads[-2:])

@@ -352,6 +352,19 @@ def test_a_word_above_several_columns_is_that_of_each(here):
     assert (first.position.unit, first.torque.unit) == ("deg", "N mm")
 
 
+@pytest.mark.parametrize("names", [("j_one", "j_two", "j_three"), (1, 2, 3)])
+def test_a_table_with_a_row_a_joint_is_refused_with_what_makes_it_one_with_a_row_a_time(here, names):
+    arm(here)
+    t, q, _, tau = log(here)
+    rows = {"time": np.repeat(t, N), "joint": np.tile(names, len(t)), "position": q.ravel(), "effort": tau.ravel()}
+    pd.DataFrame(rows).to_csv("log.csv", index=False)
+    with pytest.raises(LogError, match="is a long table: each row is of one joint, 'joint'") as caught:
+        pipelines.init("arm.urdf", ["log.csv"])
+    exec(caught.value.fix.split("in pandas: ")[1], {"table": pd.read_csv("log.csv"), "map": map})
+    pipelines.init("arm.urdf", ["wide.csv"])
+    np.testing.assert_allclose(read(here)[0].q, q, atol=1e-9)
+
+
 def test_a_clock_in_brackets_is_no_array(here):
     arm(here)
     t, q, _, tau = log(here)

@@ -18,7 +18,7 @@ from ident.arrays import Array
 from ident.errors import LogError, need
 from ident.logs.manifest import DATES, TextFormat
 from ident.logs.manifest import Column as Reference
-from ident.logs.names import UNIT_WORDS, tokens
+from ident.logs.names import UNIT_WORDS, named, tokens
 from ident.logs.readers.dates import is_date
 from ident.logs.readers.encodings import decoded, note, opened
 from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, read_chunks
@@ -117,8 +117,10 @@ def _text_table(path: Path) -> RawTable:
     _refuse_arrays(lines, path)
     notes = [told] if told else []
     text, names, numbers, dates = _sniffed(lines, path)
+    cells = [_split(line, text.delimiter) for line in lines[text.skip_lines + text.header :] if line.strip()]
+    _refuse_long(cells, names, path)
     values = _read(path, [(None, k + 1) for k in numbers], text, [(None, k + 1) for k in dates], notes)
-    columns, joints = [], _named_joints(lines, names, text)
+    columns, joints = [], _named_joints(cells, names)
     notes += (
         [f"the order of the joints is what its columns of names say: {', '.join(joints.values())}"] if joints else []
     )
@@ -136,9 +138,22 @@ def _text_table(path: Path) -> RawTable:
     return RawTable(path, tuple(columns), text, "; ".join(notes))
 
 
-def _named_joints(lines: list[str], names: list[str], text: TextFormat) -> dict[str, str]:
+def _refuse_long(rows: Sequence[Sequence[str]], names: Sequence[str], path: Path) -> None:
+    """Raise LogError where each row is of one joint, which a column names: the same joints again and again."""
+    for k, name in enumerate(names):
+        words = [row[k] for row in rows if len(row) == len(names)]
+        size = len({*words})
+        again = 1 < size <= len(words) // 2 and all(map(operator.eq, words, words[size:]))
+        if again and {*tokens(name)} & {"joint", "name", "axis", "motor"} and not named(name, ()).quantity:
+            time = next((x for x in names if named(x, ()).quantity == "time"), names[0])
+            fix = f"table = table.pivot(index={time!r}, columns={name!r})"
+            fix += "; table.columns = map('{0[0]} {0[1]}'.format, table.columns); table.to_csv('wide.csv')"
+            problem = f"is a long table: each row is of one joint, {name!r}"
+            raise LogError(problem, file=path, fix=f"Write all joints of one time into one row; in pandas: {fix}")
+
+
+def _named_joints(rows: Sequence[Sequence[str]], names: Sequence[str]) -> dict[str, str]:
     """Return the joints that columns such as name[3] name, by their index, {} where those change or are alike."""
-    rows = [_split(line, text.delimiter) for line in lines[text.skip_lines + text.header :] if line.strip()]
     found = {}
     for k, name in enumerate(names):
         if re.search(r"(?i)(?<![a-z])names?[\W_]*\d+\W*$", name) and (index := _INDEX.search(name)):
@@ -238,7 +253,8 @@ def _names(lines: Sequence[Sequence[str]]) -> list[str]:
 
     heads = [[cell.strip() for cell in cells] for cells in lines]
     if len(heads) > 1 and all(heads[-1]) and len({*heads[-1]}) < len(heads[-1]) and len({*heads[-2]}) > 2:
-        heads[-2] = list(accumulate(heads[-2], lambda before, cell: cell or before))
+        filled: accumulate[str] = accumulate(heads[-2], lambda before, cell: cell or before)
+        heads[-2] = list(filled)
     best = max(heads, key=told, default=[])
     if told(best) <= told(joined(heads[-2:])):
         return joined(heads[-2:])

@@ -297,11 +297,11 @@ def test_positions_without_a_name_beside_named_torques_are_those_of_all_joints(h
     np.testing.assert_allclose(read(here)[0].q, q, atol=1e-6)
 
 
-@pytest.mark.parametrize("letter", ["M", "T"])
-def test_positions_and_torques_may_be_two_letters_in_a_file_whatever_it_is_called(here, letter):
+@pytest.mark.parametrize(("of_q", "of_tau"), ["JM", "JT", "qT"])
+def test_positions_and_torques_may_be_two_letters_in_a_file_whatever_it_is_called(here, of_q, of_tau):
     arm(here)
     t, q, _, tau = log(here)
-    pd.DataFrame({"t": t, **columns("J{}", q), **columns(letter + "{}", tau)}).to_csv("rec_a.csv", index=False)
+    pd.DataFrame({"t": t, **columns(of_q + "{}", q), **columns(of_tau + "{}", tau)}).to_csv("rec_a.csv", index=False)
     pipelines.init("arm.urdf", ["rec_a.csv"])
     found, *_ = read(here)
     np.testing.assert_allclose(found.q, q, atol=1e-9)
@@ -855,6 +855,10 @@ def test_lists_of_one_length_in_parquet_are_columns_and_others_are_named(here, f
     np.testing.assert_allclose(found.q, q, atol=1e-9)
     np.testing.assert_allclose(found.tau, tau, atol=1e-9)
     assert "log.parquet: left out: column 'boxes' holds lists of 1 and 2 numbers" in told
+    dataset = here / "dataset.toml"
+    dataset.write_text(dataset.read_text("utf-8").replace("[1, 2, 3]", "[1, 2, 4]"), "utf-8")
+    with pytest.raises(LogError, match=r"column 'observation\.state' holds lists of 3 numbers"):
+        read(here)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -302,9 +302,8 @@ def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:
             groups, before = _row_groups(request, source)
             names, size = list(dict.fromkeys(wanted)), min(request.chunk, 16384)
             batches = source.iter_batches(size, row_groups=groups, columns=names)
-            places = [None if array is None else column for array, column in request.columns]
-            each = list(zip(wanted, places, strict=True))
-            parts = ([_whole(request, c, b.column(c), at) for c, at in each] for b in batches)
+            each = [(c, None if a is None else k) for c, (a, k) in zip(wanted, request.columns, strict=True)]
+            parts = ([_whole(request, c, b.column(c), place) for c, place in each] for b in batches)
             yield from request.named(rebatched(parts, request.chunk, request.first - before, request.last - before))
     except UnicodeDecodeError:
         raise request.error("has column names that are not UTF-8", "Save it with names in UTF-8") from None
@@ -328,8 +327,10 @@ def _parquet_columns(request: Request, schema: Any) -> list[str]:
     for (array, reference), dated in zip(request.columns, request.dates, strict=True):
         column = reference if array is None else array
         if column is None or (array is not None and not isinstance(reference, int)):
-            fix = "Remove array, or give columns = [1, ...] of a column of lists"
-            raise request.error(f"is a Parquet file and has no array '{array}' whose columns have names", fix)
+            problem = (
+                f"is a Parquet file, in which an array is a column of lists; '{array}' is asked for without numbers"
+            )
+            raise request.error(problem, "Give columns = [1, ...] beside array, or remove array")
         if isinstance(column, int):
             column = str(schema.names[request.place(column, len(schema.names))])
         if schema.names.count(column) != 1:

@@ -76,8 +76,8 @@ class Signal:
     `column` for one alone.
     """
     array: str | None = None
-    """The array (NPZ, MAT) whose columns are meant; alone: all of its columns. A field of a MATLAB structure is
-    "rec.q".
+    """The array (NPZ, MAT) whose columns are meant; alone: all of its columns. In Parquet a column of lists, always with
+    `columns`. A field of a MATLAB structure is "rec.q".
     """
     file: str | None = None
     """Where the signal is not in the recording's own file; rows belong together one by one."""

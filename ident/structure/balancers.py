@@ -2,8 +2,9 @@
 
 The lever of a balancer is a sum of sines of multiples of the angle from its dead point, and so is that of a coil spring
 in its place: columns of these, of each joint, and one Gram matrix say what any dead point and any crank would take from
-the misfit of the whole fit. The best ones of each joint are judged as any candidate is, beside a sine and a cosine of
-the position, as a tilted base and a wrong zero have; steps of Gauss and Newton then go on from the best of these.
+the misfit of the whole fit. The best ones of each joint are judged as any candidate is; steps of Gauss and Newton then
+go on from the best of these. It has to miss less than a spring with what a tilted base has, a sine and a cosine of the
+position.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array, or_one, significant
-from ident.model import Balancer, BalancerSpring
+from ident.model import Balancer, BalancerSpring, Spring
 from ident.model.term import Term
 from ident.structure.candidates import Candidate, balanced
 from ident.structure.judge import Judge, Logs, compared, size
@@ -27,10 +28,13 @@ from ident.structure.waves import rippled
 DEAD, CRANKS, CRANK = 0.5 + 2.0 * np.pi * np.arange(48) / 48, (0.1, 0.2, 0.3, 0.45, 0.6, 0.75), (0.05, 0.97)
 #: Share of its joint's part of the misfit that a balancer takes at least to be looked at closely.
 SHOWN = 0.3
-#: Share of the error that a pull that grows with the length takes from that of a steady one.
-GROWS = 0.1
+#: Share of the error that a pull that grows with the length takes from that of a steady one; and either, however unlike
+#: the stretches are, from that of a spring with a sine and a cosine.
+MORE = 0.1
 #: Sines in a lever; points of a turn that they are found from; of a column's square, what others may leave of it.
 _SINES, _POINTS, _OWN = 8, 64, 1e-6
+#: A step of the geometry that is none: a pull is large beside what it leaves.
+_NEAR = 1e-4
 
 #: A steady pull, alone or with one that grows with the length; both of one geometry, of one joint.
 Pull = tuple[Balancer] | tuple[Balancer, BalancerSpring]
@@ -43,16 +47,19 @@ def balancers(logs: Logs) -> tuple[Balancer | BalancerSpring, ...]:
     """
     found, harmonics = list[Pull](), Harmonics(logs)
     while tried := list(harmonics.best(found)):
-        beside = [(*found, rippled([((pull[0].joints or ("",))[0], 1.0)])) for pull in tried]
-        missed = _missed(logs, harmonics, [*beside, *((*own, pull) for own, pull in zip(beside, tried, strict=True))])
-        best = min(range(len(tried)), key=lambda k: size(missed[len(tried) + k]))
-        if compared(balanced(tried[best]), missed[best], missed[len(tried) + best]).reason:
+        missed = _missed(logs, harmonics, [found, *([*found, pull] for pull in tried)])
+        best = min(range(len(tried)), key=lambda k: size(missed[k + 1]))
+        if compared(balanced(tried[best]), missed[0], missed[best + 1]).reason:
             break
-        alike = (pull for pull in tried if pull[0].joints == tried[best][0].joints)
-        steady, growing = (_refined(logs, [*found, pull]) for pull in alike)
-        both = _missed(logs, harmonics, [steady, growing])
-        found = steady if compared(balanced(growing[-1], GROWS), *both).reason else growing
-    return tuple(replace(t, dead=significant(t.dead, 4), crank=significant(t.crank, 3)) for pull in found for t in pull)
+        own = tried[best][0].joints or ("",)
+        steady, growing = (_refined(logs, [*found, pull]) for pull in tried if pull[0].joints == own)
+        other = (Spring(own), *rippled([(own[0], 1.0)]))
+        missed = _missed(logs, harmonics, [[*found, other], steady, growing])
+        better = 1 if compared(balanced(growing[-1], MORE), *missed[1:]).reason else 2
+        if compared(replace(balanced(growing[-1], MORE), errors=0.0), missed[0], missed[better]).reason:
+            break
+        found = (steady, growing)[better - 1]
+    return tuple(replace(t, dead=significant(t.dead, 6), crank=significant(t.crank, 6)) for pull in found for t in pull)
 
 
 def _missed(logs: Logs, harmonics: Harmonics, each: Sequence[Sequence[Sequence[Term]]]) -> list[Array]:
@@ -78,7 +85,7 @@ def _refined(logs: Logs, found: Sequence[Pull]) -> list[Pull]:
         return each
 
     terms = [t for pull in found for t in pull]
-    terms = refined(logs, terms, places, np.full(len(places), BEFORE), np.zeros(len(places)), moved)
+    terms = refined(logs, terms, places, np.full(len(places), BEFORE), np.zeros(len(places)), moved, _NEAR)
     return [tuple(terms[a:b]) for a, b in pairwise(starts)]  # type: ignore[misc]
 
 
@@ -93,9 +100,10 @@ class Harmonics:
         wide = Judge(logs.evidence(pool), [c for columns in places for c in columns])
         self.noise = wide.sigma, wide.effective
         gram, own = wide.gram(wide.folds), [*range(wide.evidence.own), *(c for columns in places for c in columns[:2])]
-        self._size = or_one(np.sqrt(np.diag(gram)))
-        gram = gram / np.outer(self._size, self._size) + 1e-9 * np.eye(len(gram))
+        size = or_one(np.sqrt(np.diag(gram)))
+        gram = gram / np.outer(size, size) + 1e-9 * np.eye(len(gram))
         self._places = {joint: np.array(columns) for joint, columns in zip(joints, places, strict=True)}
+        self._size = {joint: size[columns] / size[columns].max() for joint, columns in self._places.items()}
         self._left = gram - gram[:, own] @ np.linalg.solve(gram[np.ix_(own, own)], gram[own])
         self._tried = [(float(dead), crank) for dead in DEAD for crank in CRANKS]
         self._levers = [
@@ -107,13 +115,13 @@ class Harmonics:
         """Yield what takes most at each other joint beside some, steady and growing, where it takes SHOWN."""
         left = self._left
         for term in (t for pull in beside for t in pull):
-            columns = self._places[(term.joints or ("",))[0]]
-            left = _without(left, columns, lever(term) * self._size[columns])
+            (joint,) = term.joints or ("",)
+            left = _without(left, self._places[joint], lever(term) * self._size[joint])
         known = {joint for pull in beside for joint in pull[0].joints or ()}
         for joint, columns in self._places.items():
             if joint in known:
                 continue
-            steady, more = (each * self._size[columns, None] for each in self._levers)
+            steady, more = (each * self._size[joint][:, None] for each in self._levers)
             block, at = left[np.ix_(columns, columns)], left[columns, -1]
             along = np.sum(steady * (block @ steady), axis=0)
             clear = along > _OWN * np.sum(steady**2, axis=0)
@@ -136,7 +144,8 @@ def _gains(ways: Array, block: Array, at: Array) -> Array:
 def _without(left: Array, columns: Array, way: Array) -> Array:
     """Return a Gram matrix of what is left of all columns beside one that is a sum of some."""
     along = left[:, columns] @ way
-    return np.asarray(left - np.outer(along, along) / max(float(way @ along[columns]), 1e-300))
+    square = float(way @ along[columns])
+    return left - np.outer(along, along) / square if square > _OWN * float(way @ way) else left
 
 
 def lever(term: Balancer | BalancerSpring) -> Array:

@@ -145,7 +145,7 @@ class Slope:
     def kind(self) -> Kind:
         """The kind of the term, with another name."""
         own: Kind = self.term.kind
-        return replace(own, name=f"{own.name}'")
+        return replace(own, name=f"{own.name}'{self.numbers[0]}")
 
     def column(self, q: Array, qd: Array, qdd: Array, **signals: Array) -> Array:
         """Return the central difference of the columns of slightly larger and slightly smaller numbers."""

@@ -26,7 +26,7 @@ from ident.structure.waves import rippled
 
 #: Dead points [rad] and cranks, relative to the way to the fixed point, that are tried; what the latter is kept within.
 DEAD, CRANKS, CRANK = 0.5 + 2.0 * np.pi * np.arange(48) / 48, (0.1, 0.2, 0.3, 0.45, 0.6, 0.75), (0.05, 0.97)
-#: Share of its joint's part of the misfit that a balancer takes at least to be looked at closely.
+#: A balancer is looked at closely where it takes so much from the square of what is missed, in that of the noise.
 SHOWN = 0.3
 #: Share of the error that a pull that grows with the length takes from that of a steady one; and either, however unlike
 #: the stretches are, from that of a spring with a sine and a cosine.
@@ -52,13 +52,18 @@ def balancers(logs: Logs) -> tuple[Balancer | BalancerSpring, ...]:
         if compared(balanced(tried[best]), missed[0], missed[best + 1]).reason:
             break
         own = tried[best][0].joints or ("",)
-        steady, growing = (_refined(logs, [*found, pull]) for pull in tried if pull[0].joints == own)
+        starts = [_refined(logs, [*found, pull]) for pull in tried if pull[0].joints == own]
         other = (Spring(own), *rippled([(own[0], 1.0)]))
-        missed = _missed(logs, harmonics, [[*found, other], steady, growing])
-        better = 1 if compared(balanced(growing[-1], MORE), *missed[1:]).reason else 2
-        if compared(replace(balanced(growing[-1], MORE), errors=0.0), missed[0], missed[better]).reason:
+        missed = _missed(logs, harmonics, [[*found, other], *starts])
+        steady, growing = (
+            min((k for k in range(len(starts)) if len(starts[k][-1]) == n), key=lambda k: size(missed[k + 1]))
+            for n in (1, 2)
+        )
+        more = compared(balanced(starts[growing][-1], MORE), missed[steady + 1], missed[growing + 1])
+        better = steady if more.reason else growing
+        if compared(replace(balanced(starts[better][-1], MORE), errors=0.0), missed[0], missed[better + 1]).reason:
             break
-        found = (steady, growing)[better - 1]
+        found = starts[better]
     return tuple(replace(t, dead=significant(t.dead, 6), crank=significant(t.crank, 6)) for pull in found for t in pull)
 
 
@@ -99,12 +104,15 @@ class Harmonics:
         places = logs.places(pool)
         wide = Judge(logs.evidence(pool), [c for columns in places for c in columns])
         self.noise = wide.sigma, wide.effective
-        gram, own = wide.gram(wide.folds), [*range(wide.evidence.own), *(c for columns in places for c in columns[:2])]
+        gram, own = wide.gram(wide.folds), list(range(wide.evidence.own))
         size = or_one(np.sqrt(np.diag(gram)))
-        gram = gram / np.outer(size, size) + 1e-9 * np.eye(len(gram))
+        size[-1] = 1.0
+        gram = gram / np.outer(size, size) + np.diag([*np.full(len(gram) - 1, 1e-9), 0.0])
         self._places = {joint: np.array(columns) for joint, columns in zip(joints, places, strict=True)}
         self._size = {joint: size[columns] / size[columns].max() for joint, columns in self._places.items()}
-        self._left = gram - gram[:, own] @ np.linalg.solve(gram[np.ix_(own, own)], gram[own])
+        self._rows = dict(zip(robot.joint_names, wide.evidence.regression.rows.tolist(), strict=True))
+        first = [*own, *(c for columns in places for c in columns[:2])]
+        self._left = [gram - gram[:, x] @ np.linalg.solve(gram[np.ix_(x, x)], gram[x]) for x in (own, first)]
         self._tried = [(float(dead), crank) for dead in DEAD for crank in CRANKS]
         self._levers = [
             np.column_stack([lever(law(dead, 1.0, crank)) for dead, crank in self._tried])
@@ -112,26 +120,32 @@ class Harmonics:
         ]
 
     def best(self, beside: Sequence[Pull]) -> Iterator[Pull]:
-        """Yield what takes most at each other joint beside some, steady and growing, where it takes SHOWN."""
-        left = self._left
-        for term in (t for pull in beside for t in pull):
-            (joint,) = term.joints or ("",)
-            left = _without(left, self._places[joint], lever(term) * self._size[joint])
+        """Yield what takes most at each other joint beside some, steady and growing, where it takes SHOWN.
+
+        Once as it is, once beside any sine and cosine of positions, which bodies that are held may lack.
+        """
         known = {joint for pull in beside for joint in pull[0].joints or ()}
-        for joint, columns in self._places.items():
-            if joint in known:
-                continue
-            steady, more = (each * self._size[joint][:, None] for each in self._levers)
-            block, at = left[np.ix_(columns, columns)], left[columns, -1]
-            along = np.sum(steady * (block @ steady), axis=0)
-            clear = along > _OWN * np.sum(steady**2, axis=0)
-            shared = np.where(clear, np.sum(steady * (block @ more), axis=0) / np.where(clear, along, 1.0), 0.0)
-            gains = _gains(steady, block, at)
-            both = gains + _gains(more - shared * steady, block, at)
-            if max(both) > SHOWN * left[-1, -1] / len(self._places):
-                (dead, crank), (other, arm) = (self._tried[int(np.argmax(x))] for x in (gains, both))
-                yield (Balancer(dead, 1.0, crank, joints=(joint,)),)
-                yield Balancer(other, 1.0, arm, joints=(joint,)), BalancerSpring(other, 1.0, arm, (joint,))
+        for left in self._left:
+            for term in (t for pull in beside for t in pull):
+                (joint,) = term.joints or ("",)
+                left = _without(left, self._places[joint], lever(term) * self._size[joint])  # noqa: PLW2901
+            for joint in self._places:
+                if joint not in known:
+                    yield from self._best(left, joint)
+
+    def _best(self, left: Array, joint: str) -> Iterator[Pull]:
+        columns = self._places[joint]
+        steady, more = (each * self._size[joint][:, None] for each in self._levers)
+        block, at = left[np.ix_(columns, columns)], left[columns, -1]
+        along = np.sum(steady * (block @ steady), axis=0)
+        clear = along > _OWN * np.sum(steady**2, axis=0)
+        shared = np.where(clear, np.sum(steady * (block @ more), axis=0) / np.where(clear, along, 1.0), 0.0)
+        gains = _gains(steady, block, at)
+        both = gains + _gains(more - shared * steady, block, at)
+        if max(both) > SHOWN * self._rows[joint]:
+            (dead, crank), (other, arm) = (self._tried[int(np.argmax(x))] for x in (gains, both))
+            yield (Balancer(dead, 1.0, crank, joints=(joint,)),)
+            yield Balancer(other, 1.0, arm, joints=(joint,)), BalancerSpring(other, 1.0, arm, (joint,))
 
 
 def _gains(ways: Array, block: Array, at: Array) -> Array:

@@ -3,8 +3,8 @@
 The lever of a balancer is a sum of sines of multiples of the angle from its dead point, and so is that of a coil spring
 in its place: columns of these, of each joint, and one Gram matrix say what any dead point and any crank would take from
 the misfit of the whole fit. The best ones of each joint are judged as any candidate is; steps of Gauss and Newton then
-go on from the best of these. It has to miss less than a spring with what a tilted base has, a sine and a cosine of the
-position.
+go on from the best of these. It has to miss less than a spring, and than what a tilted base has: a sine and a cosine of
+the position.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEAD, CRANKS, CRANK = 0.5 + 2.0 * np.pi * np.arange(48) / 48, (0.1, 0.2, 0.3, 0.
 #: A balancer is looked at closely where it takes so much from the square of what is missed, in that of the noise.
 SHOWN = 0.3
 #: Share of the error that a pull that grows with the length takes from that of a steady one; and either, however unlike
-#: the stretches are, from that of a spring with a sine and a cosine.
+#: the stretches are, from that of a spring, and of a sine and a cosine.
 MORE = 0.1
 #: Sines in a lever; points of a turn that they are found from; of a column's square, what others may leave of it.
 _SINES, _POINTS, _OWN = 8, 64, 1e-6
@@ -53,17 +53,21 @@ def balancers(logs: Logs) -> tuple[Balancer | BalancerSpring, ...]:
             break
         own = tried[best][0].joints or ("",)
         starts = [_refined(logs, [*found, pull]) for pull in tried if pull[0].joints == own]
-        other = (Spring(own), *rippled([(own[0], 1.0)]))
-        missed = _missed(logs, harmonics, [[*found, other], *starts])
-        steady, growing = (
-            min((k for k in range(len(starts)) if len(starts[k][-1]) == n), key=lambda k: size(missed[k + 1]))
-            for n in (1, 2)
-        )
-        more = compared(balanced(starts[growing][-1], MORE), missed[steady + 1], missed[growing + 1])
-        better = steady if more.reason else growing
-        if compared(replace(balanced(starts[better][-1], MORE), errors=0.0), missed[0], missed[better + 1]).reason:
+        starts = [pulls for pulls in starts if CRANK[0] < pulls[-1][0].crank < CRANK[1]]
+        others = [(Spring(own),), rippled([(own[0], 1.0)])]
+        missed = _missed(logs, harmonics, [*([*found, other] for other in others), *starts])
+        left = missed[len(others) :]
+        order = sorted(range(len(starts)), key=lambda k: size(left[k]))
+        if not order:
             break
-        found = starts[better]
+        best = order[0]
+        steady = next((k for k in order if len(starts[k][-1]) == 1), best)
+        if steady != best and compared(balanced(starts[best][-1], MORE), left[steady], left[best]).reason:
+            best = steady
+        sure = replace(balanced(starts[best][-1], MORE), errors=0.0)
+        if any(compared(sure, other, left[best]).reason for other in missed[: len(others)]):
+            break
+        found = starts[best]
     return tuple(replace(t, dead=significant(t.dead, 6), crank=significant(t.crank, 6)) for pull in found for t in pull)
 
 

@@ -225,7 +225,7 @@ def with_given(every: Sequence[Candidate], terms: Sequence[Term]) -> list[Candid
 
 def balanced(terms: Sequence[Term], share: float = OF_MECHANISM) -> Candidate:
     """Return balancers of known geometry, of some joints."""
-    return Candidate(Balancer.kind.words, tuple(terms), alike=False, errors=3.0, share=share)
+    return Candidate(Balancer.kind.words, tuple(terms), alike=False, share=share)
 
 
 def ripple(by_joint: Sequence[tuple[str, float]]) -> Candidate:

@@ -609,6 +609,7 @@ def test_a_rate_that_no_column_says_follows_from_the_velocities_else_is_asked(he
         found = pipelines.init("arm.urdf", [f"{name}.csv"], ask=lambda q: "250" if q.key == "rate" else q.guess)
         assert keys(found) == wanted
         assert read(here)[0].rate_hz == pytest.approx(250, rel=0.01)
+        assert not read(here)[2].recordings[0].time.guessed
         for path in found.files:
             path.unlink()
 
@@ -643,6 +644,22 @@ def test_joints_without_columns_are_locked_in_a_robot_toml(here):
     found = pipelines.init("arm.urdf", ["log.csv"], ask=lambda q: "j_one, j_two" if q.key == "joints" else q.guess)
     assert "joints" in keys(found)  # which two of three, nobody can know
     assert read(here)[1].joint_names == ("j_one", "j_two")
+    assert not read(here)[2].recordings[0].position.guessed
+
+
+@pytest.mark.slow
+def test_a_rate_and_joints_that_nobody_says_are_guesses_and_a_run_says_so_first(here):
+    arm(here)
+    _, q, _, tau = log(here, rate=250.0)
+    pd.DataFrame({**columns("q{}", q[:, :2]), **columns("tau{}", tau[:, :2])}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    (first, *_) = read(here)[2].recordings
+    assert (first.time.guessed, first.position.guessed) == (True, True)
+    causes = pipelines.run(here).estimate.causes
+    assert [c.where for c in causes] == ["time", "position"]
+    assert all("is a guess" in c.what for c in causes)
+    assert first.time.rate_hz is not None
+    assert causes[0].what.startswith(f"the rate of {first.time.rate_hz:g} Hz")
 
 
 @pytest.mark.parametrize(("gains", "guessed"), [((1.0, 1.0, 1.0), (1, 1, 1)), ((1.0, 4.0, 1.0), None)])

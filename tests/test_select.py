@@ -20,6 +20,8 @@ from ident.estimate.least_squares import joint_noise, solve
 from ident.experiment import read_experiment
 from ident.logs.motion import Motion, split
 from ident.model import (
+    Balancer,
+    BalancerSpring,
     Coulomb,
     DriveInertia,
     Hysteresis,
@@ -127,6 +129,32 @@ def test_a_spring_gives_way_to_a_tilted_base_and_to_nothing_else(arm):
     found = selected(arm, [motion], prior, base, aside={Spring.kind.name: reason})
     assert Spring.kind.name not in kinds(found)
     assert reason in {one.reason for one in found.structure.tried}
+
+
+@pytest.mark.parametrize("rate", [0.0, 4.0])
+def test_a_balancer_that_nobody_declared_is_found_with_its_geometry(arm, rate):
+    pull = Balancer(1.2, 1.0, 0.4, joints=(arm.robot.joint_names[1],))
+    spring = BalancerSpring(pull.dead, pull.fixed, pull.crank, pull.joints)
+    motion = moved(arm, (), [])
+    tau, q, size = motion.tau.copy(), motion.q[:, 1], 4.0 * motion.tau[:, 1].std()
+    tau[:, 1] += size * (pull.column(q, 0 * q, 0 * q) + rate * spring.column(q, 0 * q, 0 * q))
+    found = chosen(arm, replace(motion, tau=tau))
+    assert kinds(found) == ({"balancer", "balancer_spring"} if rate else {"balancer"})
+    for term in found.terms:
+        assert term.joints == pull.joints
+        assert (term.dead, term.crank) == pytest.approx((pull.dead, pull.crank), abs=0.02)
+    shapes = {shape.number: shape for shape in found.structure.shapes}
+    assert set(shapes) == {"dead", "crank"}
+    assert all(abs(np.log(s.values[0] / getattr(pull, s.number))) < 2 * s.half < 0.1 for s in shapes.values())
+
+
+def test_a_tilted_base_and_a_wrong_zero_are_no_balancers(arm):
+    tilted = replace(arm, robot=arm.robot.with_gravity(axis_angle([0, 1, 0], 0.2) @ arm.robot.gravity))
+    motion = moved(arm, (), [])
+    for wrong in (moved(tilted, (), []), replace(motion, q=motion.q + np.array([0.0, 0.3, 0.0]))):
+        found = chosen(arm, wrong)
+        assert "balancer" not in kinds(found)
+        assert {one.kind: one for one in found.structure.tried}["balancer"].reason
 
 
 def test_stribeck_friction_is_found_at_the_nearest_speed(arm):

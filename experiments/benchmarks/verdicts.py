@@ -180,7 +180,7 @@ class Files:
 KINDS = (
     "axis size quarter zero alpha direction length mm convention swaptau swapq sign signs gain degrees degree ms"
     " rate dead clipped late weightless shift speed tilt order coupled load touch drift skew copied wrap blur"
-    " moved changed"
+    " moved changed pulled"
 )
 
 
@@ -272,6 +272,8 @@ def mistaken(rng: np.random.Generator, files: Files, kinds: list[str]) -> tuple[
         return f"velocity in the place of the position of {one}", f"{one}"
     if kind in ("tilt", "order", "coupled", "copied", "wrap"):
         return described(rng, files, kind)
+    if kind == "pulled":
+        return pulled(rng, files)
     if kind in ("load", "touch", "drift", "skew", "blur", "moved", "changed"):
         return happened(rng, files, kind)
     return "weightless", "without gravity"
@@ -361,6 +363,23 @@ def happened(rng: np.random.Generator, files: Files, kind: str) -> tuple[str, st
     more = torque(Model(robot), body.ravel(), q, qd, np.gradient(qd, when, axis=0))
     files.logs["second"] = second.assign(**{c: second[c] + x for c, x in zip(every, more.T, strict=True)})
     return f"{mass:.1f} kg carried in the second recording", "load|kg"
+
+
+def pulled(rng: np.random.Generator, files: Files) -> tuple[str, str]:
+    """Let a gas or a coil spring on a crank pull at the joint that carries most, which the files do not say."""
+    tau = [files.logs["first"][f"tau{i + 1}"].std() if unit == "rad" else 0.0 for i, unit in enumerate(files.units)]
+    j, crank, dead = int(np.argmax(tau)), rng.uniform(0.1, 0.6), rng.uniform(-np.pi, np.pi)
+    rate = rng.uniform(0.3, 3.0) if rng.random() < 0.4 else 0.0
+
+    def pull(q: np.ndarray) -> np.ndarray:
+        length = np.sqrt(1 + crank**2 - 2 * crank * np.cos(q - dead))
+        return (1 + rate * (length - 1 + crank) / crank) * crank * np.sin(q - dead) / length
+
+    size = rng.uniform(0.3, 1.0) * tau[j] / pull(files.logs["first"][f"q{j + 1}"].to_numpy()).std()
+    for key, table in files.logs.items():
+        more = size * pull(table[f"q{j + 1}"].to_numpy())
+        files.logs[key] = table.assign(**{f"tau{j + 1}": table[f"tau{j + 1}"] + more})
+    return f"{'coil' if rate else 'gas'} spring at joint{j + 1}, {crank:.2f}, {dead:.1f}", f"joint{j + 1}"
 
 
 def experiment(rng: np.random.Generator, weightless: bool) -> tuple[Files, np.ndarray]:

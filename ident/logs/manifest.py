@@ -76,8 +76,8 @@ class Signal:
     `column` for one alone.
     """
     array: str | None = None
-    """The array (NPZ, MAT) whose columns are meant; alone: all of its columns. In Parquet a column of lists, always with
-    `columns`. A field of a MATLAB structure is "rec.q".
+    """The array (NPZ, MAT) whose columns are meant; alone: all of its columns. In Parquet a column of lists, always
+    with `columns`. A field of a MATLAB structure is "rec.q".
     """
     file: str | None = None
     """Where the signal is not in the recording's own file; rows belong together one by one."""
@@ -96,7 +96,9 @@ class Signal:
     offset: float | tuple[float, ...] = 0.0
     """Of positions [rad or m], added to the joint's position after the transmission."""
     guessed: bool = False
-    """Of torques: whether unit or `gain`, or that a joint is without motor, is a guess; `run` says it first."""
+    """Whether it is a guess, which `run` says first: of torques unit or `gain`, or that a joint is without motor; of
+    positions which joints they are of; of the time `rate_hz`.
+    """
     side: Literal["joint", "motor"] = "joint"
     """"motor": the robot's transmission turns it into the joint's."""
     rate_hz: float | None = None
@@ -299,13 +301,15 @@ _UNIT = "a text, or a list of texts"
 def _signal(quantity: Quantity, given: Table) -> Signal:
     columns: dict[str, Reader] = {"column": _column, "columns": _columns, "array": string, "file": _file}
     if quantity == "time":
-        values = given.values({}, columns | {"unit": one_or_more(string, _UNIT), "rate_hz": positive})
-        if ("rate_hz" in values) == bool(values.keys() - {"rate_hz"}):
+        own = {"unit": one_or_more(string, _UNIT), "rate_hz": positive, "guessed": boolean}
+        values = given.values({}, columns | own)
+        if ("rate_hz" in values) == bool(values.keys() - {"rate_hz", "guessed"}):
             raise given.error("", "wanted either a column with its unit, or rate_hz")
     else:
         optional = columns | {"gain": _numbers} | ({} if quantity == "temperature" else {"side": _side})
         optional |= {"offset": _numbers} if quantity == "position" else {}
-        optional |= {"guessed": boolean, "saturation": _numbers} if quantity == "torque" else {}
+        optional |= {"guessed": boolean} if quantity in ("torque", "position") else {}
+        optional |= {"saturation": _numbers} if quantity == "torque" else {}
         values = given.values({"unit": one_or_more(string, _UNIT)}, optional)
     if "column" in values:
         if "columns" in values:

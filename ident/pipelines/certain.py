@@ -28,7 +28,19 @@ _UNIT = "write the unit that the controller's manual says, and take `guessed` ou
 _DRIVEN = 100.0
 
 
-def guessed(loaded: Loaded) -> Iterator[tuple[str, str]]:
+def guessed(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
+    """Yield of which signal of the fitted recordings something is a guess, what, and what to do about it."""
+    recordings = [r for r in loaded.manifest.recordings if r.name in loaded.experiment.fit]
+    if rates := {f"{r.time.rate_hz:g}" for r in recordings if r.time.rate_hz is not None and r.time.guessed}:
+        what = f"the rate of {' and '.join(sorted(rates))} Hz is a guess, and inertia goes with its square"
+        yield "time", what, "write the rate, and take `guessed` out"
+    if any(r.position.guessed for r in recordings):
+        what = f"that the log is of {', '.join(loaded.robot.joint_names)} is a guess, and others are held still"
+        yield "position", what, "see that the columns are of these joints, and take `guessed` out"
+    yield from (("torque", *told) for told in _guessed_torques(loaded))
+
+
+def _guessed_torques(loaded: Loaded) -> Iterator[tuple[str, str]]:
     """Yield what is a guess in the torques of the fitted recordings, and what to do about it."""
     signals = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit and r.torque.guessed]
     gains = np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in signals]).reshape(-1, loaded.robot.n)

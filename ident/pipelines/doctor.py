@@ -307,7 +307,7 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     torques are late, and nothing else is wrong, or joints have springs: that, else None.
     """
     beyond = [*beyond_limits(result.loaded.robot, _fitted(result.loaded)), *heavy_drives(result)]
-    if guesses := [("torque", what, mend) for what, mend in guessed(result.loaded)]:
+    if guesses := list(guessed(result.loaded)):
         return replace(result.estimate, causes=certain(result, [*beyond, *guesses])), (), None
     estimate, warned, anew = _weighed(result, tell)
     if beyond and not any("position" in c.what for c in estimate.causes):  # whatever else seems wrong follows from it

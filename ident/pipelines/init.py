@@ -287,7 +287,9 @@ def _home(files: Sequence[Path], folder: Path) -> str:
 def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | None:
     columns, unit = getattr(signals, quantity), getattr(signals, f"{quantity}_unit")
     if not columns:
-        return Signal("time", rate_hz=signals.rate_hz) if quantity == "time" else None
+        return (
+            Signal("time", rate_hz=signals.rate_hz, guessed="time" in signals.guessed) if quantity == "time" else None
+        )
     if columns[0].parts:
         columns, unit = columns[0].parts, tuple(c.unit for c in columns[0].parts)
     file = columns[0].file.resolve().relative_to(base).as_posix()
@@ -297,9 +299,10 @@ def _signal(quantity: str, signals: Signals, base: Path, own: str) -> Signal | N
         columns[0].array,
         None if file == own else file,
         unit[0] if len(set(unit)) == 1 else unit,
+        guessed=quantity in signals.guessed and quantity != "time",
     )
     if quantity == "torque":
-        found = replace(found, gain=signals.gain or 1.0, guessed=signals.guessed)
+        found = replace(found, gain=signals.gain or 1.0)
     if quantity == "position" and signals.zeros:
         found = replace(found, offset=signals.zeros)
     if quantity == "position" and signals.count:
@@ -411,7 +414,7 @@ def _tables(recording: Recording) -> dict[str, str]:
 
 def _table(signal: Signal) -> str:
     if signal.rate_hz is not None:
-        return f"{{ rate_hz = {_toml(signal.rate_hz)} }}"
+        return f"{{ rate_hz = {_toml(signal.rate_hz)}{', guessed = true' * signal.guessed} }}"
     many = signal.quantity != "time" or len(signal.columns) > 1
     given: dict[str, object] = {"file": signal.file, "array": signal.array}
     given["columns" if many else "column"] = list(signal.columns) if many else signal.columns[0]

@@ -22,7 +22,7 @@ from ident.estimate.estimate import restored_terms
 from ident.estimate.prior import Prior
 from ident.experiment import Experiment
 from ident.logs.motion import Motion
-from ident.model import Coulomb, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Spring, Viscous
+from ident.model import Balancer, Coulomb, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Spring, Viscous
 from ident.model.standard import COULOMB, SIGN
 from ident.model.term import Kind, Term, names
 from ident.model.terms import lines
@@ -94,6 +94,8 @@ def with_selection(loaded: Loaded, warned: list[Warned], tell: Tell = logged, re
     taken = below("model", *found.structure.lines)
     why = f"chosen by what is left out, whose error falls from {shares}: {taken}"
     more = "error bars take the choice as given; `ident select` says why, a [model] of your own replaces it"
+    for pulled in (", ".join(t.joints or ()) for t in found.terms if isinstance(t, Balancer)):
+        more = f"something pulls {pulled} as a gas or coil spring on a crank does: is there one? {more}"
     warned.append(Warned("model", "chosen", f"{why}; {more}"))
     return replace(loaded, pulls=found.pulls)
 

@@ -51,7 +51,8 @@ COUNTED, FAR = 5000.0, 720.0
 class Signals:
     """Columns, units and gains as a dataset.toml has them; `why`: a reason for each quantity.
 
-    time (): rows at `rate_hz`. gain: one a joint, 0 without motor; () for none; guessed: whether it is.
+    time (): rows at `rate_hz`. gain: one a joint, 0 without motor; () for none. guessed: of which
+    quantities gains or units, which joints they are of, or the rate are guesses.
     zeros: of the joints' positions [rad; m], () for none. count: what an encoder counts [rad; m], () without.
     """
 
@@ -67,7 +68,7 @@ class Signals:
     torque: tuple[Column, ...]
     torque_unit: tuple[str, ...]
     gain: tuple[float, ...]
-    guessed: bool
+    guessed: frozenset[str]
     zeros: tuple[float, ...] = ()
     count: tuple[float, ...] = ()
     why: dict[str, str] = field(default_factory=dict)
@@ -157,10 +158,13 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
         way = np.sign(np.diag(robot.transmission.matrix))
     torque = torques(families, used, (t, q), states, robot, bodies, position, asked, way)
     why["torque"] = torque.why
+    guesses = {"torque": torque.guessed or unsure, "position": "joints" in asked.guessed}
+    guesses["time"] = time is None and velocity is None and "rate" in asked.guessed
     return Signals(
         robot, (time,) if time else (), (word,), rate, position.columns, units, side,
         velocity.columns if velocity and speed else (), speed, torque.columns, torque.unit,
-        torque.gain or (1.0,) * robot.n * unsure, torque.guessed or unsure, offset, count, why,
+        torque.gain or (1.0,) * robot.n * unsure, frozenset(k for k, guess in guesses.items() if guess), offset, count,
+        why,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from ident.arrays import Array, significant
 from ident.logs.motion import Motion
 from ident.model import (
+    Balancer,
     Hysteresis,
     LoadFriction,
     Model,
@@ -46,8 +47,11 @@ TIMES, TIME, LASTING = (0.1, 0.3, 1.0), (0.05, 1.5), 120.0
 WARMER = 3.0
 #: Share of the error that ripple has to be worth: its waves are the best of hundreds, and one of them fits anything.
 OF_MANY = 0.05
-#: Why there is no ripple to try.
+#: Why there is no ripple, and no balancer, to try.
 NO_WAVE = "no wave is strong in both halves of what is missed"
+NO_BALANCER = "no joint's position explains what is missed as a balancer would"
+#: Share of the error that a balancer has to be worth: its geometry is what fits best, and a robot has few.
+OF_MECHANISM = 0.2
 #: Ratios of shapes that are tried beside those taken, round after round; the first round has the candidates' own.
 RATIOS = (1.4, 1.15)
 #: Powers of a ratio that are tried.
@@ -141,7 +145,7 @@ class Slope:
     def kind(self) -> Kind:
         """The kind of the term, with another name."""
         own: Kind = self.term.kind
-        return replace(own, name=f"{own.name}'")
+        return replace(own, name=f"{own.name}'{self.numbers[0]}")
 
     def column(self, q: Array, qd: Array, qdd: Array, **signals: Array) -> Array:
         """Return the central difference of the columns of slightly larger and slightly smaller numbers."""
@@ -170,11 +174,12 @@ def candidates(
     motions: Sequence[Motion],
     inertials: Array | None = None,
     waves: Mapping[str, Sequence[float]] | None = None,
+    balancers: Sequence[Term] = (),
 ) -> tuple[Candidate, ...]:
     """Return what a model may be given: kinds that it does not have, at the joints that move.
 
     inertials (n, 10): bodies whose load friction may grow with, such as CAD's; None for no such friction. waves: by
-    joint, waves per turn of ripples that residuals show.
+    joint, waves per turn of ripples that residuals show; balancers: those that residuals show.
     """
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
     names = model.robot.joint_names
@@ -195,6 +200,7 @@ def candidates(
         found.append(ripple([(joint, n) for joint, own in waves.items() for n in own]))
     else:
         found.append(replace(ripple([(joint, 1.0) for joint in joints]), reason=NO_WAVE))
+    found.append(balanced(balancers) if balancers else replace(balanced([Balancer(joints=joints)]), reason=NO_BALANCER))
     has = {term.kind.name for term in model.terms}
     return tuple(c for c in found if c.terms and c.kind.name not in has)
 
@@ -215,6 +221,11 @@ def with_given(every: Sequence[Candidate], terms: Sequence[Term]) -> list[Candid
         else:
             found.append(Candidate(alike[0].kind.words, alike, numbers=(number,)))
     return found
+
+
+def balanced(terms: Sequence[Term], share: float = OF_MECHANISM) -> Candidate:
+    """Return balancers of known geometry, of some joints."""
+    return Candidate(Balancer.kind.words, tuple(terms), alike=False, share=share)
 
 
 def ripple(by_joint: Sequence[tuple[str, float]]) -> Candidate:

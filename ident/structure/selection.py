@@ -25,10 +25,11 @@ from ident.arrays import Array
 from ident.estimate.estimate import Structure, TriedTerm
 from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
-from ident.model import Model
+from ident.model import Balancer, Model
 from ident.model.term import Term, along, chosen, shape
 from ident.model.terms import lines
 from ident.regression import BaseParameters, compress
+from ident.structure.balancers import balancers
 from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple, with_given
 from ident.structure.judge import Judge, Logs, compared, renamed, shortened, size, told_by_the_rest
 from ident.structure.shapes import as_usual, at_joints, beyond, finest, fitted_shapes, together
@@ -95,12 +96,15 @@ def selected(
         note = "each part of the logs moves as no other does, which says nothing of terms: log longer, or more motions"
         return Selection(model, Structure(note=note))
     logs = Logs(model, tuple(short), prior, base, found.evidence.fold)
-    shown = waves(model, short, found.fitted((), found.folds))
+    shown, pulls = waves(model, short, found.fitted((), found.folds)), balancers(logs)
     every = [
         replace(one, reason=(aside or {}).get(one.kind.name, one.reason))
-        for one in with_given(candidates(model, short, inertials, shown), given)
+        for one in with_given(candidates(model, short, inertials, shown, pulls), given)
     ]
-    search = Search(logs, [one for one in every if not one.reason])
+    pool = [one for one in every if not one.reason]
+    search = Search(
+        logs, pool, [one for one in pool if one.kind == Balancer.kind]
+    )  # beside it the noise is another one
     if worth and search.gain < worth:
         return Selection(model, Structure(note=f"the logs support no terms that are worth {100 * worth:g} %"))
     for number in range(ROUNDS):

@@ -24,7 +24,7 @@ from ident.estimate.covariance import classical, default_covariance, effective_s
 from ident.estimate.estimate import FittedShape
 from ident.estimate.least_squares import joint_noise, solve
 from ident.logs.motion import Motion
-from ident.model import Model
+from ident.model import Balancer, Model
 from ident.model.term import Term, chosen, names
 from ident.regression import BaseParameters, Regression, compress
 from ident.regression.base import r_factor
@@ -49,7 +49,10 @@ Places = tuple[tuple[int, str], ...]
 
 
 def together(terms: Sequence[Term], candidate: Candidate) -> list[Group]:
-    """Return those of a candidate's terms that share a fitted number: all, or sine and cosine of one wave."""
+    """Return those of a candidate's terms that share a fitted number: all, or those of one wave, of one balancer."""
+    if candidate.kind == Balancer.kind:
+        pulls = {joints: [t for t in terms if t.joints == joints] for joints in (t.joints for t in terms)}
+        return [(own, (number,)) for own in pulls.values() for number in ("dead", "crank")]
     if candidate.shape is not None or not candidate.numbers:
         return [(terms, candidate.numbers)] if terms and candidate.numbers else []
     waves: dict[object, list[Term]] = {}
@@ -170,12 +173,13 @@ def refined(
     spread: Array,
     away: Array,
     moved: Callable[[Sequence[Any], Array], list[Any]],
+    near: float = NEAR,
 ) -> list[Any]:
     """Return terms, of one joint each, with the shapes at which the whole fit misses least.
 
     logs: of a model without them; spread (g,): standard deviations of the groups' logarithms before the logs are seen,
     away (g,): how far they are from where they are expected. moved: returns terms with shapes times exp(moves (g,)), or
-    as far as these may go.
+    as far as these may go. near: a step that is none.
     """
 
     def at(terms: Sequence[Any]) -> Array:
@@ -187,7 +191,7 @@ def refined(
         moves, misfit, noise = _step(logs, found, groups, spread, at(found) - begun, noise)
         if misfit < least:
             best, least = found, misfit
-        if np.abs(moves).max(initial=0.0) < NEAR:
+        if np.abs(moves).max(initial=0.0) < near:
             break
         found = moved(found, np.clip(moves, -FARTHEST, FARTHEST))
     return best

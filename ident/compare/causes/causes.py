@@ -54,7 +54,7 @@ FELT, OF_NOISE = 0.005, 0.5
 SPOILT = 0.2
 #: Values of these that matter to no joint by PART of its torque, and leave this much of all that is missed, may be
 #: taken from friction that no model has: cogging.
-SLIGHT, HELPS = ("length", "zero", "clock", "position scale"), 0.99
+SLIGHT, HELPS = ("length", "zero", "clock", "position scale"), 0.98
 #: What changes within a recording: neither is a matter of the files. One that leaves so much of a joint's error is
 #: not what spoils it.
 DRIFTS, LEAVES = ("fading", "warming"), 0.85

@@ -32,7 +32,7 @@ class Request:
     """The columns that are wanted of a file, from row `first` to row `last` (1-based), `chunk` rows at a time.
 
     `name` is what messages call the file. `wanted`: for each signal its (array, column) references; the array only for
-    NPZ, MAT, HDF5 and bags (a Parquet's column of lists), column None for all columns of that array; a field of a MATLAB structure
+    NPZ, MAT, HDF5, bags and lists in Parquet, column None for all columns of that array; a field of a MATLAB structure
     is the array "rec.q", and so is a data set of an HDF5 group.
     `topic`: of a bag, "" for its only one of joint states. `notes`: what the user should know of how it was read.
     `dated`: signals whose columns are dates as text, wanted in ns since 1970.

@@ -102,9 +102,8 @@ def selected(
         for one in with_given(candidates(model, short, inertials, shown, pulls), given)
     ]
     pool = [one for one in every if not one.reason]
-    search = Search(
-        logs, pool, [one for one in pool if one.kind == Balancer.kind]
-    )  # beside it the noise is another one
+    begun = [one for one in pool if one.kind == Balancer.kind]  # beside it the noise is another one
+    search = Search(logs, pool, begun)
     if worth and search.gain < worth:
         return Selection(model, Structure(note=f"the logs support no terms that are worth {100 * worth:g} %"))
     for number in range(ROUNDS):

@@ -637,6 +637,22 @@ def test_a_cad_table_is_in_the_same_list(how: str) -> None:
     assert cause.joints_after[2] < 0.1 < cause.joints_before[2]
 
 
+def gantry() -> Robot:
+    """Return three joints that slide, the last one along gravity."""
+    rows = [DHJoint(kind="prismatic", alpha=-RIGHT), DHJoint(kind="prismatic", theta=-RIGHT, alpha=-RIGHT)]
+    turns = axis_angle([0, 1, 0], RIGHT)
+    return from_dh("gantry", [*rows, DHJoint(kind="prismatic")]).with_gravity(turns @ [0, 0, -9.81])
+
+
+def test_a_table_of_a_robot_that_only_slides_is_examined() -> None:
+    model, motion = log(np.random.default_rng(21), gantry())
+    rng = np.random.default_rng(21)
+    states(rng, 3, 1500)
+    table = Table(Cad(gantry().links, np.array(links_of(rng, 3)), "cad.csv"))
+    motion = replace(motion, blocks=split(0, len(motion.t), 100)[0])
+    assert not examined(model, [motion], neutral_prior(gantry()), table=table).causes
+
+
 @pytest.mark.parametrize("slow", [1.0, 0.02])
 def test_what_no_log_tells_is_said(slow: float) -> None:
     robot = arm()

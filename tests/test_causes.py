@@ -287,6 +287,17 @@ def test_time_that_velocities_bear_out_is_not_accused() -> None:
     assert ["clock" in [c.mistake.kind for c in each.causes] for each in found] == [True, False]
 
 
+@pytest.mark.parametrize("far", [0.4, 0.5, 2.2, 4.0])
+def test_a_rate_far_off_of_rows_without_stamps_is_named_with_the_right_one(far: float) -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    off = replace(motion, t=far * motion.t, qd=motion.qd / far, qdd=motion.qdd / far**2)
+    cause = examined(model, [off], neutral_prior(arm()), rate_hz=100.0).causes[0]
+    told = float(re.search(r"rows were logged at about ([\d.]+) Hz, not 100", cause.what)[1])
+    assert told == pytest.approx(100.0 * far, rel=0.03)
+    assert (cause.where, cause.rivals) == ("time", ())
+    assert f"`time = {{ rate_hz = {told:g} }}`" in cause.mend
+
+
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
     return {key: getattr(m, key)[start : start + 500] for key in ("t", "q", "qd", "qdd", "tau", "keep")}
 

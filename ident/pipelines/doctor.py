@@ -164,7 +164,9 @@ def examination(
     others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
     robot = described_by(loaded.experiment.robot)
     timed = bool(tempos) and max(abs(x - 1.0) for x in tempos) < CLOCK_OFF
-    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot, timed=timed)
+    counted = {r.time.rate_hz or 0.0 for r in loaded.manifest.recordings if r.name in names}
+    rate_hz = counted.pop() if len(counted) == 1 else 0.0
+    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot, timed=timed, rate_hz=rate_hz)
     return beside_loss(found) if loaded.experiment.loss == "huber" else found
 
 

@@ -27,7 +27,7 @@ from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
 from ident.logs.motion import split
-from ident.model import Balancer, Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.model import Balancer, Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.model.coupling import coupled_drive
 from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
 from ident.report import outcome_text
@@ -662,6 +662,39 @@ def test_a_table_of_a_robot_that_only_slides_is_examined() -> None:
     table = Table(Cad(gantry().links, np.array(links_of(rng, 3)), "cad.csv"))
     motion = replace(motion, blocks=split(0, len(motion.t), 100)[0])
     assert not examined(model, [motion], neutral_prior(gantry()), table=table).causes
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("turned", ("direction", "joint3", "the other way than the robot file says: it holds -0.91 times the weight")),
+        ("swapped", ("joint order", "joint2 and joint3", "joint2 holds the weight that is on joint3")),
+        ("balanced", None),
+        ("right", None),
+    ],
+)
+def test_a_slide_is_told_by_the_weight_that_it_holds(how: str, said: tuple[str, str, str] | None) -> None:
+    """A constant torque takes the weight of a slide, so that all but known bodies fit either way."""
+    model, motion = log(np.random.default_rng(21), gantry())
+    model = replace(model, terms=(DriveInertia(), *model.terms))
+    rng = np.random.default_rng(21)
+    states(rng, 3, 1500)
+    links = np.array(links_of(rng, 3))
+    sides, order = [1, 1, -1 if how == "turned" else 1], [0, 2, 1] if how == "swapped" else [0, 1, 2]
+    q, qd, qdd, tau = ((x * sides)[:, order] for x in (motion.q, motion.qd, motion.qdd, motion.tau))
+    tau = tau - [0, 0, 0.9 * tau[:, 2].mean() if how == "balanced" else 0.0]
+    prior = cad_prior(gantry(), 1.1 * links, "CAD")
+    given = [replace(motion, q=q, qd=qd, qdd=qdd, tau=tau)]
+    causes = [c for c in examined(model, given, prior).causes if not c.ordinary]
+    assert screened(model, given, prior).odd == bool(said)
+    if said is None:
+        assert not causes
+        return
+    (cause,) = causes
+    assert (cause.mistake.kind, cause.where) == said[:2]
+    assert said[2] in cause.what
+    assert cause.after < 0.5 * cause.before
+    assert not examined(model, given, neutral_prior(gantry())).causes  # no bodies are known
 
 
 @pytest.mark.parametrize("slow", [1.0, 0.02])

@@ -17,6 +17,7 @@ from ident.compare.causes.hidden import unlike
 from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
+from ident.compare.causes.slides import slid
 from ident.compare.causes.speeds import speeds
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
 from ident.compare.causes.terms import PART, lacking
@@ -229,7 +230,10 @@ def _examined(
             )
         )
         reading, now = best.weighed.reading, best.weighed
-    may = table is not None and may_examine(reading)
+    may = may_examine(reading)
+    if may and (found := slid(fine, model, reading, prior)):
+        causes += [_of_table(f, fine, model.robot) for f in found]
+        reading = found[-1].after.reading
     if table is not None and may:
         causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
     tell("weighing mistakes", MOST, MOST)

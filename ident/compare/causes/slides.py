@@ -47,10 +47,9 @@ def slides_of(weigher: Weigher, reading: Reading, inertials: Array) -> Slides:
     robot, rows = reading.robot, reading.of(weigher.rows)
     slides = np.array([joint.slides for joint in robot.joints])
     constants, weights, brakes = np.zeros(robot.n), np.zeros(robot.n), slides.copy()
-    if not slides.any():
-        return Slides(slides, constants, weights, brakes)
     still, keep = np.zeros_like(rows.q), weigher.kept(reading)
     weight = rows.left(torque(Model(robot), inertials.ravel(), rows.q, still, still))
+    most = np.abs(weight[:, slides]).mean(axis=0).max()
     qd, qdd, tau, signs = (rows.left(x) for x in (rows.qd, rows.qdd, rows.tau, np.sign(rows.qd)))
     for j in np.flatnonzero(slides & keep.any(axis=0)):
         on = keep[:, j]
@@ -58,7 +57,7 @@ def slides_of(weigher: Weigher, reading: Reading, inertials: Array) -> Slides:
         found = np.linalg.lstsq(X, tau[on, j])[0]
         constants[j], weights[j] = found[0], weight[on, j].mean()
         brakes[j] = float((X[:, 2:] @ found[2:]) @ qd[on, j]) >= 0.0
-        slides[j] = weight[on, j].std() <= _CHANGES * max(abs(weights[j]), LACKS * np.abs(weight).mean(axis=0).max())
+        slides[j] = weight[on, j].std() <= _CHANGES * max(abs(weights[j]), LACKS * most)
     return Slides(slides, constants, weights, brakes)
 
 

@@ -231,11 +231,10 @@ def _examined(
         )
         reading, now = best.weighed.reading, best.weighed
     may = may_examine(reading)
-    if may and (found := slid(fine, model, reading, prior)):
-        causes += [_of_table(f, fine, model.robot) for f in found]
-        reading = found[-1].after.reading
+    told, reading = slid(fine, model, reading, prior)
     if table is not None and may:
-        causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
+        told += table_faults(fine, model, reading, motions, table)
+    causes += [_of_table(f, fine, model.robot) for f in told]
     tell("weighing mistakes", MOST, MOST)
     causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
     return Examination(

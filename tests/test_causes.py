@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,7 +28,7 @@ from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
 from ident.logs.motion import split
-from ident.model import Balancer, Coulomb, Model, Offset, SmoothCoulomb, Viscous, torque
+from ident.model import Balancer, Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.model.coupling import coupled_drive
 from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
 from ident.report import outcome_text
@@ -285,6 +286,17 @@ def test_time_that_velocities_bear_out_is_not_accused() -> None:
     slow = PLANTED["rate"][1](motion)
     found = (examined(model, [slow], neutral_prior(arm()), timed=timed) for timed in (False, True))
     assert ["clock" in [c.mistake.kind for c in each.causes] for each in found] == [True, False]
+
+
+@pytest.mark.parametrize("far", [0.4, 0.5, 2.2, 4.0])
+def test_a_rate_far_off_of_rows_without_stamps_is_named_with_the_right_one(far: float) -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    off = replace(motion, t=far * motion.t, qd=motion.qd / far, qdd=motion.qdd / far**2)
+    cause = examined(model, [off], neutral_prior(arm()), rate_hz=100.0).causes[0]
+    told = float(re.search(r"rows were logged at about ([\d.]+) Hz, not 100", cause.what)[1])
+    assert told == pytest.approx(100.0 * far, rel=0.03)
+    assert (cause.where, cause.rivals) == ("time", ())
+    assert f"`time = {{ rate_hz = {told:g} }}`" in cause.mend
 
 
 def _cut(m: Motion, start: int) -> dict[str, np.ndarray]:
@@ -635,6 +647,89 @@ def test_a_cad_table_is_in_the_same_list(how: str) -> None:
     (cause,) = causes
     assert cause.mend.startswith(mend)
     assert cause.joints_after[2] < 0.1 < cause.joints_before[2]
+
+
+def pendubot(seed: int, factor: float) -> tuple[Model, Motion]:
+    """Return a model of two links whose second joint no motor drives, its distance times `factor`, and a log."""
+    rng = np.random.default_rng(seed)
+    right, other = (from_mdh("pendubot", [MDHJoint(), MDHJoint(a=0.33 * k)]) for k in (1.0, factor))
+    right, other = (r.with_gravity(np.array([9.81, 0.0, 0.0])) for r in (right, other))
+    bodies = [from_com(m, [0.15, 0.01, rng.normal(0, 0.01)], m * 0.006 * np.eye(3)) for m in (0.9, 0.5)]
+    own, t = np.array(bodies).ravel(), np.arange(2000) / 100.0
+    sizes, phases, w = rng.uniform(0.2, 0.6, 4), rng.uniform(0, 6, 4), np.array([1.3, 2.9, 4.1, 6.3])
+    x, q, qd, qdd = np.array([0.5, 0.0]), *np.zeros((3, len(t), 2))
+    for k, part in product(range(len(t)), range(10)):
+        wave = w * (t[k] + part / 1e3) + phases
+        a, v, u = sizes @ np.sin(wave), w * sizes @ np.cos(wave), -(w**2) * sizes @ np.sin(wave)
+        two = torque(Model(right), own, *np.array([[[a, x[0]]] * 2, [[v, x[1]]] * 2, [[u, 0.0], [u, 1.0]]]))[:, 1]
+        free = -(two[0] + 0.004 * x[1]) / (two[1] - two[0])  # steps of a millisecond
+        if part == 0:
+            q[k], qd[k], qdd[k] = [a, x[0]], [v, x[1]], [u, free]
+        x = np.array([x[0] + 1e-3 * (x[1] + 1e-3 * free), x[1] + 1e-3 * free])
+    tau = torque(Model(right), own, q, qd, qdd) * [1, 0] + [0.05, 0] * qd
+    tau = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    qdd = qdd + 0.003 * qdd.std(axis=0) * rng.normal(size=qdd.shape)
+    model = Model(other, (DriveInertia(), Viscous(), Coulomb(), Offset()))
+    return model, Motion("log", t, q, qd, qdd, tau, np.ones(q.shape, bool))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1.0, 1.1])
+def test_a_joint_without_motor_tells_a_length_by_what_its_links_ask_for(factor: float) -> None:
+    model, motion = pendubot(3, factor)
+    causes = [c for c in examined(model, [motion], neutral_prior(model.robot)).causes if not c.ordinary]
+    assert [(c.mistake.kind, c.where) for c in causes] == [("length", "joint2")] * (factor != 1.0)
+    if causes:
+        assert np.exp(causes[0].value) == pytest.approx(1 / factor, rel=0.02)
+
+
+def gantry() -> Robot:
+    """Return three joints that slide, the last one along gravity."""
+    rows = [DHJoint(kind="prismatic", alpha=-RIGHT), DHJoint(kind="prismatic", theta=-RIGHT, alpha=-RIGHT)]
+    turns = axis_angle([0, 1, 0], RIGHT)
+    return from_dh("gantry", [*rows, DHJoint(kind="prismatic")]).with_gravity(turns @ [0, 0, -9.81])
+
+
+def test_a_table_of_a_robot_that_only_slides_is_examined() -> None:
+    model, motion = log(np.random.default_rng(21), gantry())
+    rng = np.random.default_rng(21)
+    states(rng, 3, 1500)
+    table = Table(Cad(gantry().links, np.array(links_of(rng, 3)), "cad.csv"))
+    motion = replace(motion, blocks=split(0, len(motion.t), 100)[0])
+    assert not examined(model, [motion], neutral_prior(gantry()), table=table).causes
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("turned", ("direction", "joint3", "the other way than the robot file says: it holds -0.91 times the weight")),
+        ("swapped", ("joint order", "joint2 and joint3", "joint2 holds the weight that is on joint3")),
+        ("balanced", None),
+        ("right", None),
+    ],
+)
+def test_a_slide_is_told_by_the_weight_that_it_holds(how: str, said: tuple[str, str, str] | None) -> None:
+    """A constant torque takes the weight of a slide, so that all but known bodies fit either way."""
+    model, motion = log(np.random.default_rng(21), gantry())
+    model = replace(model, terms=(DriveInertia(), *model.terms))
+    rng = np.random.default_rng(21)
+    states(rng, 3, 1500)
+    links = np.array(links_of(rng, 3))
+    sides, order = [1, 1, -1 if how == "turned" else 1], [0, 2, 1] if how == "swapped" else [0, 1, 2]
+    q, qd, qdd, tau = ((x * sides)[:, order] for x in (motion.q, motion.qd, motion.qdd, motion.tau))
+    tau = tau - [0, 0, 0.9 * tau[:, 2].mean() if how == "balanced" else 0.0]
+    prior = cad_prior(gantry(), 1.1 * links, "CAD")
+    given = [replace(motion, q=q, qd=qd, qdd=qdd, tau=tau)]
+    causes = [c for c in examined(model, given, prior).causes if not c.ordinary]
+    assert screened(model, given, prior).odd == bool(said)
+    if said is None:
+        assert not causes
+        return
+    (cause,) = causes
+    assert (cause.mistake.kind, cause.where) == said[:2]
+    assert said[2] in cause.what
+    assert cause.after < 0.5 * cause.before
+    assert not examined(model, given, neutral_prior(gantry())).causes  # no bodies are known
 
 
 @pytest.mark.parametrize("slow", [1.0, 0.02])

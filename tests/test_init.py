@@ -434,6 +434,26 @@ def test_a_slide_whose_drive_would_weigh_tonnes_is_in_another_unit(here):
     assert "its position is in another unit: its drive would be of" in found.estimate.causes[0].what
 
 
+def test_a_joint_that_follows_another_is_named_and_no_gain_that_makes_up_for_it(here):
+    follower = JOINT.format(name="tip", parent="c", child="d", roll=0, speed=3) + LINK.format(name="d", mass=2.0)
+    path = arm(here, follower)
+    whole, ties = read_urdf(path), np.vstack([np.eye(3), [0, 0, 0.8]])
+    path.write_text(path.read_text().replace("</joint><link", '<mimic joint="j_three" multiplier="0.8"/></joint><link'))
+    for seed, name in enumerate(("one", "two")):
+        t, q, qd, _ = log(here, seed=seed)
+        motion = (x @ ties.T for x in (q, qd, np.gradient(qd, t, axis=0)))
+        tau = torque(Model(whole), whole.inertials.ravel(), *motion) @ ties + qd + 1.5 * np.tanh(qd / 0.02)
+        tau += 0.05 * np.random.default_rng(seed).normal(size=tau.shape)
+        signals = {
+            f"{key}_{j}": x[:, k] for key, x in (("q", q), ("tau", tau)) for k, j in enumerate(whole.joint_names[:3])
+        }
+        pd.DataFrame({"t": t, **signals}).to_csv(f"{name}.csv", index=False)
+    pipelines.init("arm.urdf", ["one.csv", "two.csv"])
+    found = ident.run(here).estimate
+    assert [(c.where, c.file) for c in found.causes] == [("j_three", "robot.toml")]
+    assert found.causes[0].what.startswith("tip moves with it and is locked")
+
+
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.npz", "log.mat"])
 def test_an_empty_log_is_called_empty_and_nothing_is_written(here, name):
     arm(here)

@@ -12,7 +12,8 @@ from ident.logs.check import out_of_reach
 from ident.logs.manifest import RAW, kind_of
 from ident.logs.motion import Motion
 from ident.model import DriveInertia
-from ident.pipelines.loaded import Loaded
+from ident.pipelines.loaded import Loaded, described_in
+from ident.pipelines.logged_joints import followers
 from ident.pipelines.steps import Result
 from ident.robot import Robot
 
@@ -24,6 +25,7 @@ _GAINS = (
 )
 _REACH = "if it is in degrees, or of the motor, write so (`unit` takes a list); if not, right limits in the robot file"
 _UNIT = "write the unit that the controller's manual says, and take `guessed` out"
+_TIED = "fix it, and log the others alone; what else seems wrong with this joint may come of it"
 #: A slide's drive is no heavier than so many times all links: screws of a small pitch reach a tenth of that.
 _DRIVEN = 100.0
 
@@ -57,13 +59,13 @@ def _guessed_torques(loaded: Loaded) -> Iterator[tuple[str, str]]:
         yield f"{side} is a guess", "write the right `side` or [transmission], and take `guessed` out"
 
 
-def certain(result: Result, told: Sequence[tuple[str, str, str]]) -> tuple[NamedCause, ...]:
-    """Return causes that need no weighing: where, what, and what to do about it in the data set."""
+def certain(result: Result, told: Sequence[tuple[str, str, str]], file: str = "") -> tuple[NamedCause, ...]:
+    """Return causes that need no weighing: where, what, and what to do about it in a file, by default the data set."""
     joints, relative = result.estimate.joints, result.estimate.relative.tolist()
     known = {j: x for j, x in zip(joints, relative, strict=True) if np.isfinite(x)}
     each, total = tuple(known.values()), result.estimate.relative_total
-    same = (), tuple(known), each, each, (total, total)
-    return tuple(NamedCause(where, what, result.loaded.experiment.data.name, mend, *same) for where, what, mend in told)
+    same, name = ((), tuple(known), each, each, (total, total)), file or result.loaded.experiment.data.name
+    return tuple(NamedCause(where, what, name, mend, *same) for where, what, mend in told)
 
 
 def beyond_limits(robot: Robot, motions: Sequence[Motion]) -> Iterator[tuple[str, str, str]]:
@@ -73,6 +75,18 @@ def beyond_limits(robot: Robot, motions: Sequence[Motion]) -> Iterator[tuple[str
     yield from (
         (joint, f"its position {what.partition(':')[0]}", _REACH) for joint, what in told.items() if joint in stated
     )
+
+
+def tied(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
+    """Yield each joint that another one mimics, which no model has; what of that, and what to do about it."""
+    if (described := described_in(loaded.experiment.robot)) is not None:
+        for leader in loaded.robot.joint_names:
+            for follower, _ in followers(described, {leader: 0.0}):
+                yield (
+                    leader,
+                    f"{follower} moves with it and is locked, as no joint that mimics another is modelled",
+                    _TIED,
+                )
 
 
 def heavy_drives(result: Result) -> Iterator[tuple[str, str, str]]:

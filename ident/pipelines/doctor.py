@@ -30,7 +30,7 @@ from ident.logs.automatic import JUDGED
 from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
-from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives
+from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives, tied
 from ident.pipelines.checked_cad import words_of
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.select import with_terms
@@ -164,7 +164,12 @@ def examination(
     others = geometries(loaded.experiment.robot, loaded.robot) if loaded.robot.transmission is None else {}
     robot = described_by(loaded.experiment.robot)
     timed = bool(tempos) and max(abs(x - 1.0) for x in tempos) < CLOCK_OFF
-    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot, timed=timed)
+    counted = {r.time.rate_hz or 0.0 for r in loaded.manifest.recordings if r.name in names}
+    rate_hz = counted.pop() if len(counted) == 1 else 0.0
+    found = examined(loaded.model, parts, loaded.prior, others, tell, table, robot, timed=timed, rate_hz=rate_hz)
+    locked = {joint: (f"{joint}: {what}",) for joint, what, _ in tied(loaded)}
+    causes = tuple(replace(c, rivals=(*locked.get(c.where, ()), *c.rivals)) for c in found.causes)
+    found = replace(found, causes=causes)
     return beside_loss(found) if loaded.experiment.loss == "huber" else found
 
 
@@ -312,6 +317,11 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     estimate, warned, anew = _weighed(result, tell)
     if beyond and not any("position" in c.what for c in estimate.causes):  # whatever else seems wrong follows from it
         return replace(estimate, causes=certain(result, beyond)), (), None
+    if estimate.causes and (locked := list(tied(result.loaded))):
+        leaders = {joint for joint, _, _ in locked}
+        others = (c for c in estimate.causes if leaders.isdisjoint(c.where.split(" and ")))
+        first = certain(result, locked, result.loaded.experiment.robot.name)
+        return replace(estimate, causes=(*first, *others)), (), None
     return estimate, warned, anew
 
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.causes.described import DH, Described
-from ident.compare.causes.gears import gears
+from ident.compare.causes.gears import gears, rates
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
 from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
+from ident.compare.causes.slides import slid
 from ident.compare.causes.speeds import speeds
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
 from ident.compare.causes.terms import PART, lacking
@@ -151,20 +152,22 @@ def examined(
     described: Described = DH,
     *,
     timed: bool = False,
+    rate_hz: float = 0.0,
 ) -> Examination:
     """Return what is wrong with the robot, the logs, the model or a CAD table, if anything is.
 
     model: as it was fitted; motions: those of the fit; prior: of its links; geometries: other robots, by what was
-    mistaken in theirs; described: what the robot is described by; timed: whether velocities bear the time out.
+    mistaken in theirs; described: what the robot is described by; timed: whether velocities bear the time out; rate_hz:
+    as it is declared of logs without stamps, 0 of others.
     Mistakes are looked for one after the other, those of the table when the others are mended. Each is weighed on
     samples here and there, the best of them on rows that are thinned as the fit thins them, with links that can exist.
     """
     duration = max(float(np.ptp(m.t)) for m in motions)
-    rate_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
-    every = mistakes(model.robot, geometries, duration, rate_hz, described)
+    rows_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
+    every = mistakes(model.robot, geometries, duration, rows_hz, described)
     known = [m for m in every if not (timed and m.kind == "clock")]
     with one_thread():
-        return _examined(model, motions, prior, known, tell, table, described)
+        return _examined(model, motions, prior, known, tell, table, described, 0.0 if timed else rate_hz)
 
 
 def _examined(
@@ -175,6 +178,7 @@ def _examined(
     tell: Tell,
     table: Table | None,
     described: Described,
+    rate_hz: float,
 ) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
     reading = Reading.plain(model.robot)
@@ -188,6 +192,7 @@ def _examined(
             *tilts(rough, reading, described),
             *speeds(rough.rows, model.robot),
             *gears(rough, reading),
+            *rates(rough, reading, rate_hz),
             *loads(rough, reading, names),
             *differing(reading, names),
             *touches(fine, reading, names),
@@ -225,9 +230,11 @@ def _examined(
             )
         )
         reading, now = best.weighed.reading, best.weighed
-    may = table is not None and may_examine(reading)
+    may = may_examine(reading)
+    told, reading = slid(fine, model, reading, prior)
     if table is not None and may:
-        causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
+        told += table_faults(fine, model, reading, motions, table)
+    causes += [_of_table(f, fine, model.robot) for f in told]
     tell("weighing mistakes", MOST, MOST)
     causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
     return Examination(

@@ -1,4 +1,4 @@
-"""A torque or a position on the other side of a gear, or in another unit: by which factor it is, however far off."""
+"""A torque or a position on the other side of a gear or in another unit, or a wrong rate: by which factor it is off."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from ident.compare.causes.weighing import Weighed, Weigher
 #: Factors of torques, and of positions, that are tried: those in between are found from there, smaller ones by slopes.
 TRIED = np.log([*(1.0 / np.geomspace(4.0, 300.0, 6)[::-1]), *np.geomspace(4.0, 300.0, 6)])
 TURNED = np.log([0.25, 1.0 / 3.0, 0.5, 2.0, 3.0, 4.0])
+#: Factors of a time that is counted in rows. In those of inches time is that of lengths in another unit.
+PACED = np.log([0.2, 0.25, 0.4, 0.5, 2.0, 2.5, 4.0, 5.0])
 #: Log odds above which a factor is looked at closely.
 _WORTH = 5.0
 
@@ -28,7 +30,7 @@ def gears(weigher: Weigher, reading: Reading) -> Iterator[Mistake]:
             ("gear", undone.larger_torque(j), TRIED),
             ("position scale", undone.larger_position(j), TURNED),
         ):
-            factor = _factor(weigher, plain, change, tried) if plain.torques[j] else 1.0
+            factor = _factor(weigher, plain, change, tried) if weigher.rows.tau[:, j].any() else 1.0
             if factor == 1.0:
                 continue
             times = f"{factor:g} times too small" if factor > 1.0 else f"{1 / factor:.3g} times too large"
@@ -38,6 +40,19 @@ def gears(weigher: Weigher, reading: Reading) -> Iterator[Mistake]:
                 what = f"its position is {times} (gear ratio, encoder's lines)"
                 mend = f"multiply its position by {factor:g}, its `gain`"
             yield Mistake(kind, name, what, mend, undone.fixed(change, float(np.log(factor))))
+
+
+def rates(weigher: Weigher, reading: Reading, rate_hz: float) -> Iterator[Mistake]:
+    """Yield another rate [Hz] of rows without stamps where the logs explain themselves better by one far off."""
+    plain = weigher.weighed(reading, left_out=False)
+    factor = _factor(weigher, plain, undone.longer_seconds, PACED) if rate_hz else 1.0
+    if factor != 1.0:
+        rate = float(f"{rate_hz / factor:.3g}")
+        what = f"the rate is wrong: rows were logged at about {rate:g} Hz, not {rate_hz:g}"
+        mend = (
+            f"`time = {{ rate_hz = {rate:g} }}`, or the rate near it that was set; a robot of another size looks alike"
+        )
+        yield Mistake("clock", "time", what, mend, undone.fixed(undone.longer_seconds, float(np.log(factor))))
 
 
 def _factor(weigher: Weigher, plain: Weighed, change: Without, tried: Array) -> float:

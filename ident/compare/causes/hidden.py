@@ -10,6 +10,7 @@ import numpy as np
 
 from ident.compare.causes.mistakes import Mistake, mistakes
 from ident.compare.causes.reading import Rows, rows_of
+from ident.compare.causes.slides import mistaken
 from ident.compare.causes.weighing import Weigher
 from ident.estimate.prior import Prior, neutral_prior
 from ident.logs.motion import Motion
@@ -32,7 +33,7 @@ _ROWS = 400
 
 @dataclass(frozen=True)
 class Screened:
-    """What slopes say: whether a length, a zero or a gain may be far off; what the logs do not tell, "" for nothing."""
+    """What is said at a glance: whether something may be far off; what the logs do not tell, "" for nothing."""
 
     odd: bool
     hidden: str
@@ -52,7 +53,7 @@ def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
     weigher = Weigher(model, rows_of(motions, thinned=True), prior)
     anywhere = Weigher(Model(model.robot, (DriveInertia(),)), _any_motion(model.robot), neutral_prior(model.robot))
     asked = [m for m in mistakes(model.robot) if m.kind in (*ASKED, "clocks") and m.size is not None]
-    odd, hidden = False, {kind: list[str]() for kind in ASKED}
+    odd, hidden = any(mistaken(weigher, weigher.plain.reading, prior)), {kind: list[str]() for kind in ASKED}
     for mistake, (value, least), (_, told) in zip(
         asked, _values(weigher, asked), _values(anywhere, asked), strict=True
     ):

@@ -284,13 +284,13 @@ def zero_slopes(model: Model, regression: Regression, phi: Array, sigma: Array, 
     theta[[base.kept[k] for k in own]] = phi[own]
     rows = [np.flatnonzero(m.keep.any(axis=1)) for m in motions]
     chosen = [some[:: max(sum(map(len, rows)) // _ROWS, 1)] for some in rows]
-    if not sum(map(len, chosen)):
+    turning = [j for j, joint in enumerate(robot.joints) if not joint.slides]
+    if not sum(map(len, chosen)) or not turning:
         return slopes
     parts = zip(motions, chosen, strict=True)
     states = [(m.q[some], m.qd[some], m.qdd[some]) for m, some in parts]
     q, qd, qdd = (np.concatenate(x) for x in zip(*states, strict=True))
     Y = regressor(rigid, q, qd, qdd)[:, :, [base.kept[k] for k in own]] / sigma[:, None]
-    turning = [j for j, joint in enumerate(robot.joints) if not joint.slides]
     ahead = [torque(rigid, theta, q + _SMALL * np.eye(robot.n)[j], qd, qdd) for j in turning]
     change = np.stack(ahead, axis=-1) - torque(rigid, theta, q, qd, qdd)[:, :, None]
     change = (change / (_SMALL * sigma[:, None])).reshape(-1, len(turning))

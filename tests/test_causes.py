@@ -4,7 +4,6 @@ import re
 import tomllib
 from collections import Counter
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -647,40 +646,6 @@ def test_a_cad_table_is_in_the_same_list(how: str) -> None:
     (cause,) = causes
     assert cause.mend.startswith(mend)
     assert cause.joints_after[2] < 0.1 < cause.joints_before[2]
-
-
-def pendubot(seed: int, factor: float) -> tuple[Model, Motion]:
-    """Return a model of two links whose second joint no motor drives, its distance times `factor`, and a log."""
-    rng = np.random.default_rng(seed)
-    right, other = (from_mdh("pendubot", [MDHJoint(), MDHJoint(a=0.33 * k)]) for k in (1.0, factor))
-    right, other = (r.with_gravity(np.array([9.81, 0.0, 0.0])) for r in (right, other))
-    bodies = [from_com(m, [0.15, 0.01, rng.normal(0, 0.01)], m * 0.006 * np.eye(3)) for m in (0.9, 0.5)]
-    own, t = np.array(bodies).ravel(), np.arange(2000) / 100.0
-    sizes, phases, w = rng.uniform(0.2, 0.6, 4), rng.uniform(0, 6, 4), np.array([1.3, 2.9, 4.1, 6.3])
-    x, q, qd, qdd = np.array([0.5, 0.0]), *np.zeros((3, len(t), 2))
-    for k, part in product(range(len(t)), range(10)):
-        wave = w * (t[k] + part / 1e3) + phases
-        a, v, u = sizes @ np.sin(wave), w * sizes @ np.cos(wave), -(w**2) * sizes @ np.sin(wave)
-        two = torque(Model(right), own, *np.array([[[a, x[0]]] * 2, [[v, x[1]]] * 2, [[u, 0.0], [u, 1.0]]]))[:, 1]
-        free = -(two[0] + 0.004 * x[1]) / (two[1] - two[0])  # steps of a millisecond
-        if part == 0:
-            q[k], qd[k], qdd[k] = [a, x[0]], [v, x[1]], [u, free]
-        x = np.array([x[0] + 1e-3 * (x[1] + 1e-3 * free), x[1] + 1e-3 * free])
-    tau = torque(Model(right), own, q, qd, qdd) * [1, 0] + [0.05, 0] * qd
-    tau = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
-    qdd = qdd + 0.003 * qdd.std(axis=0) * rng.normal(size=qdd.shape)
-    model = Model(other, (DriveInertia(), Viscous(), Coulomb(), Offset()))
-    return model, Motion("log", t, q, qd, qdd, tau, np.ones(q.shape, bool))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("factor", [1.0, 1.1])
-def test_a_joint_without_motor_tells_a_length_by_what_its_links_ask_for(factor: float) -> None:
-    model, motion = pendubot(3, factor)
-    causes = [c for c in examined(model, [motion], neutral_prior(model.robot)).causes if not c.ordinary]
-    assert [(c.mistake.kind, c.where) for c in causes] == [("length", "joint2")] * (factor != 1.0)
-    if causes:
-        assert np.exp(causes[0].value) == pytest.approx(1 / factor, rel=0.02)
 
 
 def gantry() -> Robot:

@@ -231,10 +231,11 @@ def _examined(
         )
         reading, now = best.weighed.reading, best.weighed
     may = may_examine(reading)
-    told, reading = slid(fine, model, reading, prior)
+    if may and (found := slid(fine, model, reading, prior)):
+        causes += [_of_table(f, fine, model.robot) for f in found]
+        reading = found[-1].after.reading
     if table is not None and may:
-        told += table_faults(fine, model, reading, motions, table)
-    causes += [_of_table(f, fine, model.robot) for f in told]
+        causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
     tell("weighing mistakes", MOST, MOST)
     causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
     return Examination(

@@ -30,7 +30,7 @@ def gears(weigher: Weigher, reading: Reading) -> Iterator[Mistake]:
             ("gear", undone.larger_torque(j), TRIED),
             ("position scale", undone.larger_position(j), TURNED),
         ):
-            factor = _factor(weigher, plain, change, tried) if weigher.rows.tau[:, j].any() else 1.0
+            factor = _factor(weigher, plain, change, tried) if plain.torques[j] else 1.0
             if factor == 1.0:
                 continue
             times = f"{factor:g} times too small" if factor > 1.0 else f"{1 / factor:.3g} times too large"

@@ -16,7 +16,7 @@ from ident.arrays import Array
 from ident.compare.causes import undone
 from ident.compare.causes.mistakes import Mistake, pulled
 from ident.compare.causes.reading import Reading
-from ident.compare.causes.tables import Found, may_examine
+from ident.compare.causes.tables import Found
 from ident.compare.causes.weighing import Weighed, Weigher
 from ident.compare.doctor import Fault
 from ident.compare.doctor.hypotheses import OtherView
@@ -66,8 +66,7 @@ def mistaken(weigher: Weigher, reading: Reading, prior: Prior) -> Iterator[Mista
 
     Where friction would drive a joint by its sign, only torque or position is turned round, which inertia tells.
     """
-    sliding = any(joint.slides for joint in reading.robot.joints)
-    if any(prior.neutral) or not sliding or not may_examine(reading):
+    if any(prior.neutral) or not any(joint.slides for joint in reading.robot.joints):
         return
     told, names, n = slides_of(weigher, reading, prior.inertials), reading.robot.joint_names, reading.robot.n
     size, own = np.abs(told.weights), np.flatnonzero(told.slides)
@@ -91,8 +90,8 @@ def mistaken(weigher: Weigher, reading: Reading, prior: Prior) -> Iterator[Mista
             yield Mistake("direction", names[j], what, mend, undone.joints(np.diag(1.0 - 2.0 * np.eye(n)[j])))
 
 
-def slid(weigher: Weigher, model: Model, reading: Reading, prior: Prior) -> tuple[list[Found], Reading]:
-    """Return what is wrong with slides, each with what known bodies leave with it and without; the reading without."""
+def slid(weigher: Weigher, model: Model, reading: Reading, prior: Prior) -> list[Found]:
+    """Return what is wrong with slides, each with what known bodies leave with it and without, no torque constant."""
     found = list[Found]()
     for mistake in mistaken(weigher, reading, prior):
         before, after = (_told(weigher, model, r, prior.inertials) for r in (reading, mistake.without(reading, 0.0)))
@@ -101,7 +100,7 @@ def slid(weigher: Weigher, model: Model, reading: Reading, prior: Prior) -> tupl
         fault = Fault(mistake.kind, mistake.where, mistake.what, True, odds, (), "", move)
         found.append(Found(mistake, fault, before, after))
         reading = after.reading
-    return found, reading
+    return found
 
 
 def _told(weigher: Weigher, model: Model, reading: Reading, inertials: Array) -> Weighed:

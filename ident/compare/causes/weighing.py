@@ -26,7 +26,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.cones import Coordinates
 from ident.estimate.log_det_newton import LogDetNewton
 from ident.estimate.prior import Prior, neutral_prior
-from ident.model.model import Model, torque
+from ident.model.model import Model
 from ident.model.term import names
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, rows_with, state_rows
@@ -53,9 +53,8 @@ class Weighed:
     """A reading, how probable it is (`log`, up to a constant), and what it leaves.
 
     errors (K, n): mean squared errors of the torques, stretch by stretch, when they are left out; torques (n,): mean
-    squares of the torques themselves, of a joint without motor those of what weight and motion of its links ask for;
-    noise (n,); phi (p,): parameters, of least size where only their sums show; gram (p + 1, p + 1): of all rows divided
-    by the noise. bodies: whether links that can exist have been asked for, and
+    squares of the torques themselves; noise (n,); phi (p,): parameters, of least size where only their sums show; gram
+    (p + 1, p + 1): of all rows divided by the noise. bodies: whether links that can exist have been asked for, and
     excess (n,): the mean squared errors of those, which have theta (p,), None where none were found.
     """
 
@@ -148,8 +147,6 @@ class Weigher:
             # a joint without motor would else make all parameters small
             noise = np.where(torques > least, noise, noise[torques > least].max(initial=0.0) or 1.0)
         whole = summed(grams, noise)
-        passive = torques <= least
-        torques = np.where(passive, self._asked_for(columns, reading, phi), torques) if passive.any() else torques
         errors = (squares(phi) / counts)[None]
         if left_out:
             errors = np.zeros((STRETCHES, n))
@@ -159,8 +156,7 @@ class Weigher:
                 for j, used in enumerate(columns.parameters):
                     left, tau = parts[j] @ np.append(without[list(used)], -1.0), parts[j][:, -1]
                     # what only this stretch shows is no evidence: to say nothing of it errs by the torque
-                    most = np.inf if passive[j] else tau @ tau
-                    errors[k, j] = min(left @ left, most) / max(int(keep[first:last, j].sum()), 1)
+                    errors[k, j] = min(left @ left, tau @ tau) / max(int(keep[first:last, j].sum()), 1)
             some = np.array([keep[first:last].any() for first, last in self.rows.stretches])
             errors[~some] = errors[some].mean(axis=0)  # a stretch that is ignored is no evidence
         found = Weighed(reading, 0.0, errors, torques, noise, phi, whole)
@@ -169,16 +165,6 @@ class Weigher:
             excess = torques if theta is None else squares(theta) / counts
             found = replace(found, bodies=True, excess=excess, theta=theta)
         return replace(found, log=self._log(found))
-
-    def _asked_for(self, columns: Columns, reading: Reading, phi: Array) -> Array:
-        """Return mean squares of what links ask of each joint (n,): weight and motion, which cancel without a motor."""
-        rows, model = reading.of(self.rows), columns.model
-        theta = np.zeros(len(model.names))
-        theta[list(columns.base.kept)] = phi
-        rigid, links, still = Model(reading.robot), theta[: model.n_rigid], np.zeros_like(rows.q)
-        weight = torque(rigid, links, rows.q, still, still)
-        motion = torque(rigid, links, rows.q, rows.qd, rows.qdd) - weight
-        return np.asarray(np.mean(weight**2 + motion**2, axis=0))
 
     def steady(self, reading: Reading) -> Weighed:
         """Return a reading weighed so that windows count the less the more they are off: the least sum of their rms."""
@@ -337,8 +323,7 @@ class Weigher:
         floor = np.maximum(shares, _LEAST**2)
         varying = found.torques > _LEAST**2 * found.torques.max()
         scale = float(np.log(np.maximum(found.torques.max(), 1e-300)))
-        passive = ~np.any(self.rows.tau @ found.reading.torques.T, axis=0)  # of which less is no better by itself
-        level = (np.log(floor) - passive * np.log(np.maximum(found.torques, 1e-300) / found.torques.max()))[varying]
+        level = np.log(floor[varying])
         if found.reading.ignored:  # what is ignored counts as no better known than the torque itself
             share = float(self.rows.within(found.reading.ignored).mean())
             level += share * (np.log(found.torques[varying] / found.torques.max()) - level)

@@ -181,10 +181,9 @@ def _examined(
     rate_hz: float,
 ) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
-    reading = Reading.plain(model.robot)
+    reading, causes = Reading.plain(model.robot), list[Cause]()
     names, noise = [m.name for m in motions], np.max([np.asarray(m.noise) for m in motions], axis=0)
     now = fine.weighed(reading, bodies=True)
-    causes = list[Cause]()
     for round_ in range(MOST):
         tell("weighing mistakes", round_, MOST)
         asked = (
@@ -231,11 +230,11 @@ def _examined(
         )
         reading, now = best.weighed.reading, best.weighed
     may = may_examine(reading)
-    if may and (found := slid(fine, model, reading, prior)):
-        causes += [_of_table(f, fine, model.robot) for f in found]
-        reading = found[-1].after.reading
+    told = slid(fine, model, reading, prior) if may else []
+    reading = told[-1].after.reading if told else reading
     if table is not None and may:
-        causes += [_of_table(f, fine, model.robot) for f in table_faults(fine, model, reading, motions, table)]
+        told += table_faults(fine, model, reading, motions, table)
+    causes += [_of_table(f, fine, model.robot) for f in told]
     tell("weighing mistakes", MOST, MOST)
     causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
     return Examination(

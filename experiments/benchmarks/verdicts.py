@@ -185,7 +185,7 @@ class Files:
 KINDS = (
     "axis size quarter zero alpha direction length mm convention swaptau swapq sign signs gain degrees degree ms"
     " rate dead clipped late weightless shift speed tilt order coupled load touch drift skew copied wrap blur"
-    " moved changed pulled"
+    " moved changed pulled wander"
 )
 
 
@@ -279,7 +279,7 @@ def mistaken(rng: np.random.Generator, files: Files, kinds: list[str]) -> tuple[
         return described(rng, files, kind)
     if kind == "pulled":
         return pulled(rng, files)
-    if kind in ("load", "touch", "drift", "skew", "blur", "moved", "changed"):
+    if kind in ("load", "touch", "drift", "skew", "blur", "moved", "changed", "wander"):
         return happened(rng, files, kind)
     return "weightless", "without gravity"
 
@@ -336,6 +336,14 @@ def happened(rng: np.random.Generator, files: Files, kind: str) -> tuple[str, st
             for (key, x), start in zip(files.logs.items(), (0, 30), strict=True)
         }
         return f"torque of joint{j + 1} falls by 20 %", f"joint{j + 1}"
+    if kind == "wander":
+        # a gauge's zero that moves as it warms, in every log anew
+        share, slow = rng.choice([-1, 1]) * rng.uniform(0.1, 0.3), rng.uniform(5, 40)
+        files.logs = {
+            key: x.assign(**{f"tau{j + 1}": x[f"tau{j + 1}"] + share * size[j] * (1.0 - np.exp(-x["t"] / slow))})
+            for key, x in files.logs.items()
+        }
+        return f"zero of torque {j + 1} moves by {100 * share:.0f} % in {slow:.0f} s", f"joint{j + 1}"
     second = files.logs["second"]
     if kind == "moved":
         off = rng.choice([-1, 1]) * (

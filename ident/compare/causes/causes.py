@@ -58,7 +58,7 @@ SPOILT = 0.2
 SLIGHT, HELPS = ("length", "zero", "clock", "position scale"), 0.98
 #: What changes within a recording: neither is a matter of the files. One that leaves so much of a joint's error is
 #: not what spoils it.
-DRIFTS, LEAVES = ("fading", "warming"), 0.85
+DRIFTS, LEAVES = ("fading", "drifting", "warming"), 0.85
 _STEP = 1e-4
 _PASSES = 3
 #: Worth of a value in log p, by its slope, below which it is not looked at.

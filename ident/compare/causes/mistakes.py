@@ -19,10 +19,10 @@ from ident.tables import below
 
 #: How probable a mistake of each kind is beforehand; they sum to 1.
 PRIOR = {
-    "gravity": 0.07, "weightless": 0.02, "tilt": 0.05, "zero": 0.09, "direction": 0.05, "geometry": 0.07,
+    "gravity": 0.06, "weightless": 0.02, "tilt": 0.05, "zero": 0.09, "direction": 0.05, "geometry": 0.07,
     "length": 0.06, "lengths": 0.04, "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07,
     "torque gain": 0.04, "gear": 0.02, "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05,
-    "clock": 0.035, "clocks": 0.005, "delay": 0.01, "load": 0.02, "fading": 0.01, "warming": 0.01, "blur": 0.01,
+    "clock": 0.035, "clocks": 0.005, "delay": 0.01, "load": 0.02, "fading": 0.01, "drifting": 0.01, "warming": 0.01, "blur": 0.01,
     "velocity": 0.01, "touch": 0.01, "term": 0.05, "apart": 0.02,
 }  # fmt: skip
 #: Those that are mended in the robot file where nothing else is said; the others in what the log is said to be.
@@ -308,6 +308,9 @@ def _channels(robot: Robot) -> Iterator[Mistake]:
         what = "its torque counts {} more at a recording's end than at its beginning, for the same motion"
         mend = "find what warms or fades there (amplifier, gauge), and log it anew"
         yield Mistake("fading", name, what, mend, undone.fading(j), Size(0.1, 0.04))
+        what = "its torque's zero moves by {} % of its usual torque from a recording's beginning to its end"
+        mend = "let drive and gauge warm up before the log, or log it anew"
+        yield Mistake("drifting", name, what, mend, undone.drifting(j), Size(0.1, 0.04, 1e-2))
         what = "its friction is {} larger at a recording's end than at its beginning"
         mend = "warm it up before the log, or begin later: start_s in [processing]"
         yield Mistake("warming", name, what, mend, undone.warming(j), Size(0.2, 0.3))

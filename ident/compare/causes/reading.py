@@ -130,6 +130,7 @@ class Reading:
     """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s].
 
     fading, warming (n,): by which exponent torques as they are logged, and friction, are larger at a recording's end.
+    drifting (n,): by which share of its usual torque each torque's zero is larger there.
     parting: by how many seconds torques come later with each second of a recording, as by another clock.
     rubbing: by which exponents (n,) friction is larger in some recording alone, with its index.
     weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
@@ -147,6 +148,7 @@ class Reading:
     weightless: NDArray[np.bool_]
     fading: Array
     warming: Array
+    drifting: Array
     speeds: NDArray[np.bool_]
     parting: float = 0.0
     loads: tuple[tuple[int, Array], ...] = ()
@@ -162,7 +164,7 @@ class Reading:
         """Return how robot and log stand in their files."""
         n = robot.n
         none, no = np.zeros(n), np.zeros(n, dtype=bool)
-        return Reading(robot, np.eye(n), none, np.eye(n), 1.0, 0.0, no, none, none, no)
+        return Reading(robot, np.eye(n), none, np.eye(n), 1.0, 0.0, no, none, none, none, no)
 
     def of(self, rows: Rows) -> Rows:
         """Return the samples as they are if this reading is right."""
@@ -172,6 +174,8 @@ class Reading:
         if self.late or self.parting:  # states are smooth, torques jump: the states of before
             q, qd, qdd = (_earlier(x, rows, self.late, self.parting) for x in (q, qd, qdd))
         tau, P = rows.tau @ self.torques.T, self.positions.T
+        if self.drifting.any():
+            tau = tau - rows.passed[:, None] * self.drifting * np.sqrt(np.mean(tau**2, axis=0))
         if self.fading.any():
             tau = tau * np.exp(-rows.passed[:, None] * self.fading)
         q = q @ P + self.zeros

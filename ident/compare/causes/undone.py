@@ -138,6 +138,11 @@ def fading(j: int) -> Without:
     return lambda r, value: replace(r, fading=r.fading + value * np.eye(len(r.zeros))[j])
 
 
+def drifting(j: int) -> Without:
+    """Return the torque of a joint without what its zero moves, in its usual torque, over a recording."""
+    return lambda r, value: replace(r, drifting=r.drifting + value * np.eye(len(r.zeros))[j])
+
+
 def warming(j: int) -> Without:
     """Return the friction of a joint with a growth by exp(value) from a recording's beginning to its end."""
     return lambda r, value: replace(r, warming=r.warming + value * np.eye(len(r.zeros))[j])

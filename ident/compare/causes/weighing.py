@@ -337,11 +337,12 @@ class Weigher:
         """
         Y, r = self._now(start)
         r, tau = r.copy(), self.rows.left(self.rows.tau)
-        slow = self.rows.left(self.rows.passed[:, None] * self.rows.tau)
+        passed = self.rows.passed[:, None]
+        slow, steady = self.rows.left(passed * self.rows.tau), self.rows.left(passed)[:, 0]
         for k in range(len(self.rows.starts)):
             own = self.rows.within([(k, -np.inf, np.inf)])
             for j, (first, stop) in enumerate(self.columns(start.reading).span):
-                parts = [slow[own, j]]
+                parts = [slow[own, j], steady[own]]
                 if len(self.rows.starts) > 1:
                     enough = own.sum() > _ENOUGH * (stop - first)
                     parts += list(Y[own, first : stop - 1].T) if enough else [tau[own, j], np.ones(int(own.sum()))]

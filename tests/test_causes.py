@@ -391,6 +391,9 @@ def test_values_of_mistakes_are_those_that_were_made() -> None:
     model, motion = log(np.random.default_rng(3), arm(), noise=0.005)
     zero = found(model, turned(arm(), 1, 5 * DEGREE), motion).causes[0]
     assert zero.value == pytest.approx(-5 * DEGREE, rel=0.05)
+    far = found(model, turned(arm(), 1, -40 * DEGREE), motion).causes[0]
+    assert (far.mistake.kind, far.where) == ("zero", "joint2")
+    assert float(re.findall(r"-?\d+\.?\d*", far.what)[0]) == pytest.approx(40, abs=0.3)
     passed = np.linspace(-0.5, 0.5, len(motion.t))[:, None] * np.sqrt(np.mean(motion.tau**2, axis=0))
     drift = found(model, arm(), replace(motion, tau=motion.tau + 0.2 * passed * [0, 1, 0])).causes[0]
     assert (drift.mistake.kind, drift.where) == ("drifting", "joint2")

@@ -185,7 +185,7 @@ class Files:
 KINDS = (
     "axis size quarter zero alpha direction length mm convention swaptau swapq sign signs gain degrees degree ms"
     " rate dead clipped late weightless shift speed tilt order coupled load touch drift skew copied wrap blur"
-    " moved changed pulled wander"
+    " moved changed pulled wander far"
 )
 
 
@@ -204,8 +204,8 @@ def mistaken(rng: np.random.Generator, files: Files, kinds: list[str]) -> tuple[
     if kind == "size":
         files.head["gravity"] = "[0, 0, -9810]"
         return "gravity 9810", "gravity"
-    if kind in ("quarter", "zero"):
-        off = sign * 90 if kind == "quarter" else sign * rng.uniform(3, 8)
+    if kind in ("quarter", "zero", "far"):
+        off = sign * (90.0 if kind == "quarter" else rng.uniform(*((3, 8) if kind == "zero" else (14, 170))))
         row["offset"] = float(row["offset"]) + off  # type: ignore[arg-type]
         return f"zero of joint{t + 1} off by {off:.1f}", f"joint{t + 1}: its zero|joint{t + 1}"
     if kind == "alpha":

@@ -11,12 +11,12 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.causes.described import DH, Described
-from ident.compare.causes.gears import gears, rates
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
 from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
+from ident.compare.causes.scans import far_off
 from ident.compare.causes.slides import slid
 from ident.compare.causes.speeds import speeds
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
@@ -190,8 +190,7 @@ def _examined(
             *known,
             *tilts(rough, reading, described),
             *speeds(rough.rows, model.robot),
-            *gears(rough, reading),
-            *rates(rough, reading, rate_hz),
+            *far_off(rough, reading, described, rate_hz),
             *loads(rough, reading, names),
             *differing(reading, names),
             *touches(fine, reading, names),

@@ -22,8 +22,8 @@ PRIOR = {
     "gravity": 0.06, "weightless": 0.02, "tilt": 0.05, "zero": 0.09, "direction": 0.05, "geometry": 0.07,
     "length": 0.06, "lengths": 0.04, "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07,
     "torque gain": 0.04, "gear": 0.02, "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05,
-    "clock": 0.035, "clocks": 0.005, "delay": 0.01, "load": 0.02, "fading": 0.01, "drifting": 0.01, "warming": 0.01, "blur": 0.01,
-    "velocity": 0.01, "touch": 0.01, "term": 0.05, "apart": 0.02,
+    "clock": 0.035, "clocks": 0.005, "delay": 0.01, "load": 0.02, "fading": 0.01, "drifting": 0.01, "warming": 0.01,
+    "blur": 0.01, "velocity": 0.01, "touch": 0.01, "term": 0.05, "apart": 0.02,
 }  # fmt: skip
 #: Those that are mended in the robot file where nothing else is said; the others in what the log is said to be.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "coupling"}
@@ -197,19 +197,23 @@ def _lengths(robot: Robot) -> Iterator[Mistake]:
 
 def _joints(robot: Robot, described: Described) -> Iterator[Mistake]:
     for j, joint in enumerate(robot.joints):
-        one, zero = np.eye(robot.n)[j], undone.zero(j)
-        for quarter in () if joint.slides else (90, -90, 180):
-            what, mend = f"its zero is off by {quarter} degrees", f"add {quarter} degrees to {described.offset}"
-            change = undone.fixed(zero, quarter * _DEGREE)
-            yield Mistake("zero", joint.name, what, mend, change, changed=described.offset_in)
+        one = np.eye(robot.n)[j]
+        yield from (zero(joint.name, j, quarter, described) for quarter in (90, -90, 180) if not joint.slides)
         word = "mm" if joint.slides else "degrees"
         size = Size(0.02, 0.005, 1e-3) if joint.slides else Size(3 * _DEGREE, 1.5 * _DEGREE, _DEGREE)
         mend = f"add {{}} {word} to {described.offset}; or {_calibrated('zeros', joint.name)}"
         what = f"its zero is off by {{}} {word}"
-        yield Mistake("zero", joint.name, what, mend, zero, size, changed=described.offset_in)
+        yield Mistake("zero", joint.name, what, mend, undone.zero(j), size, changed=described.offset_in)
         way = "slides" if joint.slides else "turns"
         what, mend = f"it {way} the other way than the robot file says", "change its sign, or turn its axis round"
         yield Mistake("direction", joint.name, what, mend, undone.joints(np.diag(1.0 - 2.0 * one)))
+
+
+def zero(name: str, j: int, degrees: float, described: Described) -> Mistake:
+    """Return that the zero of joint j is off by so much, and no other value."""
+    what, mend = f"its zero is off by {degrees:g} degrees", f"add {degrees:g} degrees to {described.offset}"
+    change = undone.fixed(undone.zero(j), degrees * _DEGREE)
+    return Mistake("zero", name, what, mend, change, changed=described.offset_in)
 
 
 def _calibrated(what: str, joint: str) -> str:

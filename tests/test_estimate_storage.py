@@ -60,7 +60,7 @@ def estimates():
     tried = ((1e-6, 1.0), (1e-5, np.nan))
     trace = Trace("a", "N m", "position of b", "rad", (0.0, 0.1), (1.0, 2.0), (0.1, 0.2), (0.0, -0.1))
     causes = (cause, replace(cause, trace=trace))
-    chosen = replace(c.constrained, causes=causes, selection=tried, structure=structure)
+    chosen = replace(c.constrained, causes=causes, noted=causes[1:], selection=tried, structure=structure)
     return {"wls": c.wls, "constrained": c.constrained, "missing": missing, "chosen": chosen}
 
 
@@ -82,6 +82,7 @@ def test_the_schema_describes_the_file(tmp_path, name):
         "implausible",
         "notes",
         "causes",
+        "noted",
         "hidden",
         "calibration",
         "structure",

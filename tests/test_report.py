@@ -553,6 +553,23 @@ def test_what_to_mend_comes_first():
     assert elsewhere.sections[0].blocks[0].items[-1] == "It shows at turn: at lift itself the fit makes up for it."
 
 
+def test_mistakes_of_a_table_that_spoil_nothing_have_their_own_place():
+    c = case()
+    cause = NamedCause(
+        "lift", "mass is 1000 times too large, as g read as kg", "cad.csv", "lift.m: 3 -> 0.003 kg", (),
+        c.constrained.joints, (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03), 9.2,
+    )  # fmt: skip
+    comparison, validation, _ = full()
+    estimate = replace(c.constrained, noted=(cause,))
+    report = gather(estimate, model=c.model, fit=[c.fit], held_out=c.other, validation=validation)
+    assert "Mend first" not in report.verdict.reason
+    first = report.sections[0]
+    assert (first.title, first.blocks[0].words) == ("What to mend in the CAD table", "cad.csv: lift.m: 3 -> 0.003 kg")
+    assert report.sentences[1].endswith("; cad.csv has a mistake that spoils nothing here: " + cause.short + ".")
+    far = len(comparison.far)
+    assert far and f"; cad.csv is far off in {far} of " in questions(c.constrained, validation, comparison)[1]
+
+
 def test_the_first_screen_has_few_sentences():
     """What was decided, and more than three warnings, stand further down; nothing is lost."""
     c = case()

@@ -224,7 +224,7 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
     e, slides = result.loaded.experiment, result.loaded.robot.slides
     say(e.heading, style="bold")
     show_notes(result.loaded)
-    say(*questions(result.estimate, result.validation))
+    say(*questions(result.estimate, result.validation, result.comparison))
     say(*text.summary_sentences(result.estimate, result.comparison, result.validation))
     show_calibration(result)
     show(text.residual_rows(result.estimate, slides))

@@ -158,7 +158,8 @@ class Estimate:
     selection: (weight, cross-validation error) pairs that were tried. solver: which one and how it ended.
     feasible: exact check of theta's physical consistency. implausible: links that can exist but not be believed, and
     torques that are no measurement, in words. causes: what is wrong with the robot file or the logs, as far as it
-    explains them (`ident.compare.causes`). hidden: which of these the logs do not tell, in words, "" for none.
+    explains them (`ident.compare.causes`); noted: mistakes in the CAD table that spoil neither bodies nor predictions.
+    hidden: which of them the logs do not tell, in words, "" for none.
     warnings: what a user must not overlook; notes: what was decided, and what
     is ordinary about the logs. provenance: versions and input hashes. shapes: what friction
     and spring parameters mean beyond their names, as `Model.shapes`. calibration: what was found of robot and log.
@@ -189,6 +190,7 @@ class Estimate:
     feasible: bool | None = None
     implausible: tuple[str, ...] = ()
     causes: tuple[NamedCause, ...] = ()
+    noted: tuple[NamedCause, ...] = ()
     hidden: str = ""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -101,6 +101,7 @@ def document(e: Estimate) -> dict[str, Any]:
         "selection": [{"weight": float(w), "error": _number(error)} for w, error in e.selection],
         "provenance": {str(k): str(v) for k, v in e.provenance.items()},
         "causes": _plain(e.causes),
+        "noted": _plain(e.noted),
         "hidden": e.hidden,
         "calibration": [_calibrated(c) for c in e.calibration],
         "structure": _plain(e.structure),
@@ -137,6 +138,7 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
         implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
         notes=tuple(stored.get("notes", ())),
         causes=_made(tuple[NamedCause, ...], stored.get("causes", ())),
+        noted=_made(tuple[NamedCause, ...], stored.get("noted", ())),
         hidden=stored.get("hidden", ""),
         base=base,
         phi=phi,

@@ -193,7 +193,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
             break
         springs |= more
     refused = bool(outside)
-    if moved and diagnosis.faults:
+    if moved:
         outside = causes_of(examination(loaded, tell, moved), loaded)
     log_warned(warned)
     return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside, refused)
@@ -201,7 +201,8 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
 
 def _require_table_alone(found: Examined) -> None:
     """Raise CadError where the robot file or the logs are wrong, for which a table must not make up."""
-    sure = [str(cause) for cause in found.outside if found.refused or not cause.rivals]
+    alone = found.refused or not found.diagnosis.faults  # rivals in the table are not known to the others
+    sure = [str(cause) for cause in found.outside if alone or not cause.rivals]
     sure += [str(f) for f in found.diagnosis.faults if isinstance(f.move, OtherView) and f.asserted and not f.slight]
     if sure:
         problem = f"is not to be corrected: the mistake is elsewhere, {sure[0]}"

@@ -360,7 +360,8 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         if alone and (doubted := next((c for c in seen.causes if _late(c)), None)):
             found, late = _lagging(loaded, found[0], doubted.value)
         return replace(estimate, causes=found), (), Anew(late, springs)
-    return estimate, tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table), Anew(springs=springs)
+    told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table)
+    return replace(estimate, noted=of_table), told, Anew(springs=springs)
 
 
 def _differs(loaded: Loaded, far: Sequence[Difference]) -> Iterator[Warned]:

@@ -66,7 +66,7 @@ class Book:
         pdf.add_page()
 
     def say(
-        self, text: str, size: float = 8.5, *, bold: bool = False, colour: str = INK, left: float = 0, width: float = 0
+        self, text: str, size: float = 8.3, *, bold: bool = False, colour: str = INK, left: float = 0, width: float = 0
     ) -> None:
         """Write a paragraph, `left` [mm] of the margin and so wide; 0: as wide as the page allows."""
         self.pdf.set_font("DejaVu Sans", "B" if bold else "", size)

@@ -144,7 +144,7 @@ def gather(
         title=f"{estimate.robot}: identified parameters",
         verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
         cards=tuple(cards(estimate, comparison, validation)),
-        sentences=tuple(questions(estimate, validation)),
+        sentences=tuple(questions(estimate, validation, comparison)),
         lead=tuple(drawings.errors(validation)),
         hints=hinted[:_FIRST],
         warnings=warned[:_FIRST],
@@ -213,19 +213,25 @@ def _charts(model: Model, theta: Array, drawn: Sequence[tuple[str, Motion]]) -> 
 
 
 def _mistakes(estimate: Estimate) -> Iterator[Section]:
-    """Yield what to mend in the robot file or the logs before anything else, where there is such a thing."""
-    blocks = (
-        Block(
+    """Yield what to mend before anything else, and what is wrong with a CAD table without spoiling the result."""
+    of_table = len(estimate.causes) + 1
+    if estimate.causes:
+        yield Section("mistakes", "What to mend first", tuple(_mended(estimate.causes, 1)), "Mend first")
+    if estimate.noted:
+        blocks = tuple(_mended(estimate.noted, of_table))
+        yield Section("table", "What to mend in the CAD table", blocks, "CAD table")
+
+
+def _mended(causes: Sequence[NamedCause], first: int) -> Iterator[Block]:
+    """Yield a block for each mistake; first: the number of the first one's pictures."""
+    for k, cause in enumerate(causes, first):
+        yield Block(
             f"{cause.where}: {cause.what}",
             f"{cause.file}: {cause.mend}",
             tuple(_weight_of(cause)),
             lines_in(cause.mend),
             drawings=(*drawings.traces(cause, k), *drawings.evidence(cause, k)),
         )
-        for k, cause in enumerate(estimate.causes, 1)
-    )
-    if estimate.causes:
-        yield Section("mistakes", "What to mend first", tuple(blocks), "Mend first")
 
 
 def _weight_of(cause: NamedCause) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ident.compare.difference import Comparison
 from ident.compare.validate import Predicted, Validation
 from ident.errors import sentence
 from ident.estimate.estimate import Estimate
@@ -37,8 +38,13 @@ _OPPOSED = (
 )
 
 
-def questions(estimate: Estimate, validation: Validation | None = None) -> list[str]:
-    """Return what a result rests on, a line each: a complete model, believable numbers, motions predicted."""
+def questions(
+    estimate: Estimate, validation: Validation | None = None, comparison: Comparison | None = None
+) -> list[str]:
+    """Return what a result rests on, a line each: a complete model, believable numbers, motions predicted.
+
+    comparison: with CAD, where there is one.
+    """
     missed = np.where(np.isfinite(estimate.missed), estimate.missed, 0.0)
     worst = int(np.argmax(missed))
     left = f"{percent(estimate.relative_total)} of the torque of the fitted logs is left"
@@ -55,6 +61,7 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
     links = "links need not exist" if estimate.feasible is None else "every link can exist"
     bounds = f"; {len(estimate.active)} at their bound" if estimate.active else ""
     said = f"No: {doubts[0]}" if doubts else f"Yes: {links}{bounds}, and no mistake in robot file or logs shows"
+    said += _beside_cad(estimate, comparison)
     told.append(f"Are the numbers believable? {said}{_hidden(estimate)}.")
     total = None if validation is None else validation.total(validation.names[0])
     if validation is None or total is None:
@@ -69,6 +76,17 @@ def questions(estimate: Estimate, validation: Validation | None = None) -> list[
     more = f"; {'; '.join(x for x in (left, quiet) if x)}" if left or quiet else ""
     answer = "No" if not good else "Yes, but mend first what is named above" if estimate.causes else "Yes"
     return [*told, f"Does it predict? {answer}: {error}{more}."]
+
+
+def _beside_cad(estimate: Estimate, comparison: Comparison | None) -> str:
+    """Return how far CAD's numbers are from those found, or which mistake they have that spoils nothing."""
+    if estimate.noted:
+        return f"; {estimate.noted[0].file} has a mistake that spoils nothing here: {estimate.noted[0].short}"
+    far = 0 if comparison is None else len(comparison.far)
+    if comparison is None or not far:
+        return ""
+    compared = comparison.count("contradicted") + comparison.count("agrees")
+    return f"; {comparison.source} is far off in {far} of {compared} numbers"
 
 
 def complete(estimate: Estimate) -> bool:

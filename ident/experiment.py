@@ -140,6 +140,13 @@ def terms_of(model: Table) -> tuple[Term, ...]:
     return tuple(found)
 
 
+def usual_terms(own: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the terms of an experiment whose [model] has none but the mechanisms among its own."""
+    first = {term.kind: term for term in reversed(TERMS)}
+    usual = (term() for term in TERMS if term.kind.standard and first[term.kind] is term)
+    return (*usual, *(term for term in own if term.kind.mechanism))
+
+
 def _laws(model: Table, key: str, laws: list[Any]) -> list[Term]:
     kind, names = laws[0].kind, list(dict.fromkeys(x for law in laws for x in numbers(law)))
     alike = {law.kind.name: [x for x in laws if x.kind == law.kind] for law in laws}

@@ -567,7 +567,8 @@ def test_mistakes_of_a_table_that_spoil_nothing_have_their_own_place():
     assert (first.title, first.blocks[0].words) == ("What to mend in the CAD table", "cad.csv: lift.m: 3 -> 0.003 kg")
     assert report.sentences[1].endswith("; cad.csv has a mistake that spoils nothing here: " + cause.short + ".")
     far = len(comparison.far)
-    assert far and f"; cad.csv is far off in {far} of " in questions(c.constrained, validation, comparison)[1]
+    assert far
+    assert f"; cad.csv is far off in {far} of " in questions(c.constrained, validation, comparison)[1]
 
 
 def test_the_first_screen_has_few_sentences():

@@ -626,13 +626,30 @@ def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_on
     result = ident.run(two)
     told = [w.message for w in result.warnings if w.kind == "more terms"]
     assert len(told) == 1
-    assert re.search(r"falls from [\d.]+ % to [\d.]+ %: add `spring = .*` below \[model\]", told[0])
+    assert re.search(r"left out, those that the logs choose [\d.]+ %: add `spring = .*` below \[model\]", told[0])
     assert any(told[0] in w for w in result.estimate.warnings)
     assert "shoulder.stiffness" not in result.loaded.model.names
     assert "spring =" in (two / "results" / two.name / "report.html").read_text(encoding="utf-8")
     header, *lines_ = lines_in(told[0]).splitlines()
     file.write_text(without + "\n".join([header, "coulomb = true", *lines_, ""]), encoding="utf-8")
     assert not [w for w in ident.run(two).warnings if w.kind == "more terms"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sketched")
+def test_a_model_whose_friction_is_far_too_wide_is_named_with_the_width_that_the_logs_ask_for(two):
+    file = two / "experiment.toml"
+    without = file.read_text(encoding="utf-8")
+    file.write_text(without + "[model]\ncoulomb = { tanh = 3.0 }\n", encoding="utf-8")
+    wide = ident.run(two)
+    told = [w.message for w in wide.warnings if w.kind == "more terms"] + [c.mend for c in wide.estimate.causes]
+    assert len(told) == 1
+    assert re.search(r"leave it out, or write .*coulomb = .* below \[model\] for what it says of these", told[0])
+    file.write_text(without + "[model]\ncoulomb = false\n", encoding="utf-8")
+    none = ident.run(two)
+    told = [w.message for w in none.warnings if w.kind == "more terms"] + [c.mend for c in none.estimate.causes]
+    assert len(told) == 1
+    assert "coulomb = " in told[0]
 
 
 def test_terms_that_the_fit_holds_at_zero_at_all_joints_are_left_out_again(arm):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.cad import Cad
 from ident.cad.source import read_source
-from ident.compare.causes.causes import Cause, Examination, examined
+from ident.compare.causes.causes import RISEN, Cause, Examination, examined
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened
@@ -33,6 +33,7 @@ from ident.logs.process import Processing
 from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives, tied
 from ident.pipelines.checked_cad import words_of
 from ident.pipelines.loaded import Loaded, load
+from ident.pipelines.own_model import chosen_instead
 from ident.pipelines.select import with_terms
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
 from ident.pipelines.wishes import CadWishes
@@ -315,6 +316,8 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     if guesses := list(guessed(result.loaded)):
         return replace(result.estimate, causes=certain(result, [*beyond, *guesses])), (), None
     estimate, warned, anew = _weighed(result, tell)
+    if estimate.causes and (own := _of_own_model(result.loaded, estimate.causes, tell)):
+        return replace(estimate, causes=(own,)), (), None
     if beyond and not any("position" in c.what for c in estimate.causes):  # whatever else seems wrong follows from it
         return replace(estimate, causes=certain(result, beyond)), (), None
     if estimate.causes and (locked := list(tied(result.loaded))):
@@ -362,6 +365,19 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         return replace(estimate, causes=found), (), Anew(late, springs)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table)
     return replace(estimate, noted=of_table), told, Anew(springs=springs)
+
+
+def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> NamedCause | None:
+    """Return an experiment's own [model] as what is wrong where the terms that its logs choose in its place leave none
+    of the causes that were named, and no more of the torque than these would.
+    """
+    other = chosen_instead(loaded, tell) if loaded.experiment.own_model else None
+    if other is None or other.after > RISEN * min(cause.total[1] for cause in causes):
+        return None
+    if causes_of(examination(other.loaded, tell), other.loaded, terms=False):
+        return None
+    file, total = loaded.experiment.file.name, (other.before, other.after)
+    return NamedCause("[model]", other.what, file, other.mend, (), (), (), (), total)
 
 
 def _differs(loaded: Loaded, far: Sequence[Difference]) -> Iterator[Warned]:

@@ -22,7 +22,8 @@ from ident.pipelines.compressed import compressed
 from ident.pipelines.estimated import experiment_of, made_from, origin_of, require_apart, results_folder, sources_of
 from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
 from ident.pipelines.loaded import Loaded, described_in, load
-from ident.pipelines.select import advised, with_springs, with_terms, without_idle
+from ident.pipelines.own_model import advised
+from ident.pipelines.select import with_springs, with_terms, without_idle
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
 from ident.pipelines.validated import cut_up, in_stretches, validated, validated_anew
 from ident.pipelines.wishes import ExportWishes, Sharing

@@ -16,7 +16,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.calibrate import calibrated, worthwhile
 from ident.dynamics.rigid_body import inverse_dynamics
-from ident.errors import EstimationError, IdentError, LogError
+from ident.errors import EstimationError, LogError
 from ident.estimate import Estimate, estimated
 from ident.estimate.estimate import restored_terms
 from ident.estimate.prior import Prior
@@ -36,16 +36,12 @@ from ident.structure.widths import peaks, smoothed, wide
 from ident.tables import below
 from ident.tell import Tell, logged
 
-#: Share of the left-out error for which terms beside an experiment's own [model] are named.
-WORTH = 0.05
 #: A tilt that explains so much of what springs do stands in their place.
 ALIKE = 0.9
 #: How often the width of Coulomb friction and the terms beside it are chosen in turn, at most.
 TURNS = 2
 #: What is fitted without being chosen.
 USUAL = (Viscous, Coulomb, DriveInertia, Offset)
-#: Of a residual, what the noise of the readings leaves, below which there is nothing to find: sqrt(1 - 0.95^2).
-QUIET = 0.31
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,24 +143,6 @@ def without_idle(loaded: Loaded, estimate: Estimate, warned: list[Warned]) -> Lo
     shapes = tuple(shape for shape in loaded.structure.shapes if shape.kind not in {k.name for k in gone})
     structure = replace(loaded.structure, lines=kept, shapes=shapes)
     return replace(loaded, model=model, base=base_parameters(model), structure=structure)
-
-
-def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:
-    """Return what a choice of terms would add to an experiment's own [model] where that is worth `WORTH`, else nothing.
-
-    estimate: its fit, whose noise says whether there is anything to look for. Cheap where there is not: one pass.
-    """
-    if not loaded.experiment.own_model or not (estimate.missed > QUIET * estimate.relative).any():
-        return ()
-    try:
-        found = selection_of(loaded, tell, WORTH).structure
-    except IdentError:  # the fit stands without
-        return ()
-    if not found.honest < (1.0 - WORTH) * found.before or not found.lines:
-        return ()
-    shares = f"{percent(found.before)} to {percent(found.honest)}"
-    message = f"the logs support more terms, with which the error of what is left out falls from {shares}"
-    return (Warned("model", "more terms", f"{message}: add {below('model', *found.lines)}"),)
 
 
 def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: FirstParts | None = None) -> Selection:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ from ident.arrays import Array
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
-from ident.model.standard import COULOMB
+from ident.model.standard import Coulomb
 from ident.model.term import NO_SIGNALS, Kind
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Robot
 from ident.robot.unknown import Unknown, by_kind, corrected_robot
 
 _INVERSIONS = 20  # a third of the torque lost is right to 1e-4 then, a tenth to 1e-13
+#: Rows of a joint count that are so many standard deviations of its delay, and a sample, away from where it turns.
+REACH = 3.0
 _STEP = 1e-5  # rad, m: truncation 1e-10, rounding 1e-11 of the torque
 
 
@@ -44,10 +47,30 @@ def corrected_motion(robot: Robot, motion: Motion, unknowns: Sequence[Unknown], 
         read = motion.tau @ np.linalg.inv(drives) / gain
         tau = (read * (1.0 - lost * read**2)) @ drives
         motion = replace(motion, tau=tau, noise=np.asarray(motion.noise) / gain)
-    if late.any():
-        q, qd, qdd = (_at(motion.t, x, late) for x in (motion.q, motion.qd, motion.qdd))
-        motion = replace(motion, q=q, qd=qd, qdd=qdd)
-    return motion
+    return _later(motion, late) if late.any() else motion
+
+
+def without_jumps(model: Model, motion: Motion, unknowns: Sequence[Unknown]) -> Motion:
+    """Return the motion without rows of joints that may be read late near where they turn round, start or stop.
+
+    There Coulomb friction jumps, with the delay a row sooner or later: the sum of squares has a step where the slope
+    has none, and in these milliseconds friction is no law of the speed anyhow. Beyond the ends nothing was read.
+    """
+    late = [u for u in unknowns if u.kind == "skew"]
+    if not late:
+        return motion
+    keep, thin, step = motion.keep.copy(), prod(motion.decimation), float(np.median(np.diff(motion.t)))
+    zones = {term.dead_zone for term in model.terms if isinstance(term, Coulomb)}
+    for u in late:
+        speed, change, within = motion.qd[:, u.joint], motion.qdd[:, u.joint], REACH * u.spread + step
+        jumps = np.isin(np.arange(len(speed)), (0, len(speed) - 1))
+        for level in {0.0, *zones, *(-zone for zone in zones)}:
+            jumps |= np.abs(speed - level) < within * np.abs(change)
+            jumps[:-1] |= np.diff(np.sign(speed - level)) != 0.0
+        reach = int(np.ceil(within / step)) + (thin if thin > 1 else 0)
+        near = np.convolve(jumps, np.ones(2 * reach + 1), mode="same")[: len(jumps)] > 0.5
+        keep[:, u.joint] &= ~near[::thin]
+    return replace(motion, keep=keep)
 
 
 def as_read(true: Array, lost: Array) -> Array:
@@ -69,18 +92,21 @@ def drive_matrix(robot: Robot) -> Array:
     return np.asarray(matrix / np.diag(matrix)[:, None])
 
 
-def _at(t: Array, x: Array, late: Array) -> Array:
-    """Return signals (N, n) at later times, by cubic splines: straight lines would smooth what lies between samples.
+def _later(motion: Motion, late: Array) -> Motion:
+    """Return the motion at later times, by cubic splines: straight lines would smooth what lies between samples.
 
-    What is zero in samples on end stays zero: a joint that rests has no speed.
+    A joint rests nearer to a sample without speed than to one with it: splines would set it in motion on either side.
     """
     from scipy.interpolate import CubicSpline
 
-    found = x.copy()
+    t, found = motion.t, [x.copy() for x in (motion.q, motion.qd, motion.qdd)]
     for j in np.flatnonzero(late):
         ahead = np.clip(t + late[j], t[0], t[-1])
-        found[:, j] = np.where(np.interp(ahead, t, np.abs(x[:, j])) > 0.0, CubicSpline(t, x[:, j])(ahead), 0.0)
-    return found
+        moves = np.interp(ahead, t, motion.qd[:, j] != 0.0) > 0.5
+        for x, keeps in zip(found, (False, True, True), strict=True):
+            own = CubicSpline(t, x[:, j])(ahead)
+            x[:, j] = np.where(moves, own, 0.0) if keeps else own
+    return replace(motion, q=found[0], qd=found[1], qdd=found[2])
 
 
 #: Unknowns that change the torque of one drive.
@@ -161,17 +187,15 @@ class Slope:
         return np.asarray((ahead - behind).T / (2.0 * _STEP))
 
     def _by_time(self, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array]) -> Array:
-        """Return the slope by the delay of one joint, without the jumps of Coulomb friction, which have none."""
+        """Return the slope by the delay of one joint."""
         model, j = corrected_model(self.at.model, self.at.unknowns, self.at.values), self.unknown.joint
-        jumps = [name.endswith(f".{COULOMB.name}") for name in model.names]
-        theta = np.where(jumps, 0.0, self.at.theta)
 
         def shifted(by: int) -> Array:
             rows = np.clip(np.arange(len(q)) + by, 0, len(q) - 1)
             moved = [x.copy() for x in (q, qd, qdd)]
             for x in moved:
                 x[:, j] = x[rows, j]
-            return torque(model, theta, *moved, signals=signals)
+            return torque(model, self.at.theta, *moved, signals=signals)
 
         return np.asarray((shifted(1) - shifted(-1)).T / (2.0 * self.at.step))
 

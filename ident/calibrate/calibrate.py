@@ -13,7 +13,7 @@ parameters). None is wider than what was known beforehand, which no log takes aw
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +38,7 @@ PASSES, SETTLED = 6, 0.1
 #: An unknown whose standard deviation stays above this share of the one beforehand is not told by the log.
 TOLD = 0.75
 _HALVINGS = 4
+_HIDDEN = "most rows of its joint are near turns, where friction jumps and hides it"
 _UNSETTLED = "the sum of squares does not fall where its slope says so"
 _FEWEST = 5  # segments of a jackknife
 
@@ -115,11 +116,11 @@ def calibrated(
     wanted = (*unknowns, *considered)
     t = given[0].t
     at = At(model, wanted, nominal(wanted), np.zeros(len(model.names)), float(np.median(np.diff(t))))
-    seen = tuple(without_jumps(model, motion, wanted) for motion in given)
+    seen, hidden = without_jumps(model, given, wanted)
     at, _ = _alone(at, seen, towards)
     normal, weighing = normal_at(at, _corrected(at, seen), towards)
-    free, passes, most = _told(normal, len(unknowns)), 1, PASSES
-    lost = np.zeros(len(wanted), dtype=bool)
+    given_up = dict.fromkeys(np.flatnonzero(hidden).tolist(), _HIDDEN)
+    free, passes, most = _told(normal, ~hidden & (np.arange(len(wanted)) < len(unknowns))), 1, PASSES
     while free.any():
         step = _step(normal, free)[normal.unknowns]
         share = np.abs(step) / _left(normal, free)
@@ -128,11 +129,12 @@ def calibrated(
             out = share >= 1.0
             if not out.any():
                 break
-            free, lost, most = free & ~out, lost | out, passes + PASSES
+            free, most = free & ~out, passes + PASSES
+            given_up |= dict.fromkeys(np.flatnonzero(out).tolist(), _UNSETTLED)
             there, _ = _alone(replace(at, values=np.where(out, nominal(wanted), at.values)), seen, towards, weighing)
         at, passes = there, passes + 1
         normal, weighing = normal_at(at, _corrected(at, seen), towards)
-    return _finished(given, normal, free, passes, len(unknowns), lost)
+    return _finished(given, normal, free, passes, len(unknowns), given_up)
 
 
 def _corrected(at: At, motions: Sequence[Motion]) -> tuple[Motion, ...]:
@@ -193,10 +195,9 @@ def _left(normal: Normal, free: NDArray[np.bool_]) -> Array:
     return found
 
 
-def _told(normal: Normal, first: int) -> NDArray[np.bool_]:
-    """Return which of the first unknowns the log narrows down (k,), the worst left out first."""
-    beforehand = spreads(normal.at.unknowns)
-    free = np.arange(len(beforehand)) < first
+def _told(normal: Normal, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of the unknowns that are asked for the log narrows down (k,), the worst left out first."""
+    beforehand, free = spreads(normal.at.unknowns), asked.copy()
     while free.any():
         share = np.where(free, _left(normal, free) / beforehand, 0.0)
         if share.max() <= TOLD:
@@ -206,13 +207,18 @@ def _told(normal: Normal, first: int) -> NDArray[np.bool_]:
 
 
 def _finished(
-    given: Sequence[Motion], normal: Normal, free: NDArray[np.bool_], passes: int, first: int, lost: NDArray[np.bool_]
+    given: Sequence[Motion],
+    normal: Normal,
+    free: NDArray[np.bool_],
+    passes: int,
+    first: int,
+    given_up: Mapping[int, str],
 ) -> Calibration:
     at, model, kept = normal.at, normal.at.model, np.flatnonzero(free)
     covariance, dof = covariance_of(normal, free)
     chosen = tuple(at.unknowns[k] for k in kept)
     values = at.values[kept]
-    reasons = {k: _UNSETTLED if lost[k] else _reason(normal, int(k)) for k in np.flatnonzero(~free[:first])}
+    reasons = {k: given_up.get(k) or _reason(normal, k) for k in np.flatnonzero(~free[:first]).tolist()}
     untold = tuple(Untold(at.unknowns[k], reason) for k, reason in reasons.items())
     return Calibration(
         model,

@@ -16,7 +16,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.dynamics.rigid_body import inverse_dynamics
@@ -31,6 +31,8 @@ from ident.robot.unknown import Unknown, by_kind, corrected_robot
 _INVERSIONS = 20  # a third of the torque lost is right to 1e-4 then, a tenth to 1e-13
 #: Rows of a joint count that are so many standard deviations of its delay, and a sample, away from where it turns.
 REACH = 3.0
+#: Share of its rows that has to be left.
+CLEAR = 0.5
 _STEP = 1e-5  # rad, m: truncation 1e-10, rounding 1e-11 of the torque
 
 
@@ -50,27 +52,39 @@ def corrected_motion(robot: Robot, motion: Motion, unknowns: Sequence[Unknown], 
     return _later(motion, late) if late.any() else motion
 
 
-def without_jumps(model: Model, motion: Motion, unknowns: Sequence[Unknown]) -> Motion:
-    """Return the motion without rows of joints that may be read late near where they turn round, start or stop.
+def near_jumps(model: Model, motion: Motion, late: Unknown) -> NDArray[np.bool_]:
+    """Return which rows of a joint that may be read late are near where it turns round, starts or stops, or the ends.
 
     There Coulomb friction jumps, with the delay a row sooner or later: the sum of squares has a step where the slope
     has none, and in these milliseconds friction is no law of the speed anyhow. Beyond the ends nothing was read.
     """
-    late = [u for u in unknowns if u.kind == "skew"]
-    if not late:
-        return motion
-    keep, thin, step = motion.keep.copy(), prod(motion.decimation), float(np.median(np.diff(motion.t)))
+    thin, step = prod(motion.decimation), float(np.median(np.diff(motion.t)))
     zones = {term.dead_zone for term in model.terms if isinstance(term, Coulomb)}
-    for u in late:
-        speed, change, within = motion.qd[:, u.joint], motion.qdd[:, u.joint], REACH * u.spread + step
-        jumps = np.isin(np.arange(len(speed)), (0, len(speed) - 1))
-        for level in {0.0, *zones, *(-zone for zone in zones)}:
-            jumps |= np.abs(speed - level) < within * np.abs(change)
-            jumps[:-1] |= np.diff(np.sign(speed - level)) != 0.0
-        reach = int(np.ceil(within / step)) + (thin if thin > 1 else 0)
-        near = np.convolve(jumps, np.ones(2 * reach + 1), mode="same")[: len(jumps)] > 0.5
-        keep[:, u.joint] &= ~near[::thin]
-    return replace(motion, keep=keep)
+    speed, change, within = motion.qd[:, late.joint], motion.qdd[:, late.joint], REACH * late.spread + step
+    jumps = np.isin(np.arange(len(speed)), (0, len(speed) - 1))
+    for level in {0.0, *zones, *(-zone for zone in zones)}:
+        jumps |= np.abs(speed - level) < within * np.abs(change)
+        jumps[:-1] |= np.diff(np.sign(speed - level)) != 0.0
+    reach = int(np.ceil(within / step)) + (thin if thin > 1 else 0)
+    near = np.convolve(jumps, np.ones(2 * reach + 1), mode="same")[: len(jumps)] > 0.5
+    return np.asarray(near[::thin])
+
+
+def without_jumps(
+    model: Model, motions: Sequence[Motion], unknowns: Sequence[Unknown]
+) -> tuple[tuple[Motion, ...], NDArray[np.bool_]]:
+    """Return the motions without rows near jumps of joints that may be read late, and whose delay they hide (k,).
+
+    A joint most of whose rows are near jumps keeps them.
+    """
+    keep, hidden = [motion.keep.copy() for motion in motions], np.zeros(len(unknowns), dtype=bool)
+    for k, late in enumerate(unknowns):
+        if late.kind == "skew":
+            far = [own[:, late.joint] & ~near_jumps(model, m, late) for own, m in zip(keep, motions, strict=True)]
+            hidden[k] = sum(x.sum() for x in far) < CLEAR * sum(own[:, late.joint].sum() for own in keep)
+            for own, x in zip(keep, far, strict=True):
+                own[:, late.joint] = own[:, late.joint] if hidden[k] else x
+    return tuple(replace(m, keep=own) for m, own in zip(motions, keep, strict=True)), hidden
 
 
 def as_read(true: Array, lost: Array) -> Array:

@@ -365,6 +365,21 @@ def test_no_delay_turns_the_friction_of_a_row_that_counts(seed, decimation, zone
     assert same.keep.all()
 
 
+@pytest.mark.parametrize("seed", range(cases(8)))
+def test_a_joint_read_later_moves_no_way_that_it_never_went(seed):
+    """Rests stay rests, and where a joint slows down to zero and goes on, splines of its speed swing below zero."""
+    robot = from_mdh("arm", ROWS)
+    q, qd, qdd = stops(seed, 4, np.zeros(4))
+    t = np.arange(len(q)) / 100.0
+    motion = Motion("x", t, q, qd, qdd, 0.0 * q, np.ones(q.shape, dtype=bool))
+    for late in (-0.004, 0.0003, 0.003):
+        found = corrected_motion(robot, motion, skews(robot), np.full(4, late))
+        true = stops(seed, 4, np.full(4, -late))
+        assert (np.sign(found.qd) * np.sign(true[1]) >= 0.0)[2:-2].all()
+        assert (np.sign(found.qd) != np.sign(true[1]))[2:-2].mean() < 0.01
+        np.testing.assert_allclose(found.qd[2:-2], true[1][2:-2], atol=0.02)
+
+
 def read_late(seed: int, late: Array) -> tuple[Model, Motion, Prior]:
     """A log of an arm of four joints with stops, whose positions are read late by so much."""
     robot, theta, prior = arm(seed)

@@ -109,17 +109,21 @@ def drive_matrix(robot: Robot) -> Array:
 def _later(motion: Motion, late: Array) -> Motion:
     """Return the motion at later times, by cubic splines: straight lines would smooth what lies between samples.
 
-    A joint rests nearer to a sample without speed than to one with it: splines would set it in motion on either side.
+    A joint rests nearer to a sample without speed than to one with it, and moves no other way than in the sample before
+    or after: splines swing beyond a stop, and friction with them.
     """
     from scipy.interpolate import CubicSpline
 
     t, found = motion.t, [x.copy() for x in (motion.q, motion.qd, motion.qdd)]
     for j in np.flatnonzero(late):
-        ahead = np.clip(t + late[j], t[0], t[-1])
-        moves = np.interp(ahead, t, motion.qd[:, j] != 0.0) > 0.5
-        for x, keeps in zip(found, (False, True, True), strict=True):
-            own = CubicSpline(t, x[:, j])(ahead)
-            x[:, j] = np.where(moves, own, 0.0) if keeps else own
+        ahead, speed = np.clip(t + late[j], t[0], t[-1]), motion.qd[:, j]
+        q, qd, qdd = (CubicSpline(t, x[:, j])(ahead) for x in found)
+        k = np.clip(np.searchsorted(t, ahead, side="right") - 1, 0, len(t) - 2)
+        swings = (qd * speed[k] <= 0.0) & (qd * speed[k + 1] <= 0.0)
+        moves = np.interp(ahead, t, speed != 0.0) > 0.5
+        found[0][:, j] = q
+        found[1][:, j] = np.where(moves, np.where(swings, np.interp(ahead, t, speed), qd), 0.0)
+        found[2][:, j] = np.where(moves, qdd, 0.0)
     return replace(motion, q=found[0], qd=found[1], qdd=found[2])
 
 

@@ -13,10 +13,21 @@ from seeds import cases
 
 from ident.arrays import Array
 from ident.calibrate import calibrated, calibrated_where_worth, worthwhile
-from ident.calibrate.slopes import At, Slope, as_read, corrected_model, corrected_motion, drive_matrix
+from ident.calibrate.calibrate import Normal, covariance_of, free_of, normal_at, solved
+from ident.calibrate.slopes import (
+    REACH,
+    At,
+    Slope,
+    as_read,
+    corrected_model,
+    corrected_motion,
+    drive_matrix,
+    without_jumps,
+)
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import InputError
 from ident.estimate import Prior, cad_prior
+from ident.estimate.covariance import half_widths
 from ident.logs.motion import Motion, split
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.regression import base_parameters
@@ -312,6 +323,175 @@ def test_a_common_factor_of_all_gains_is_left_to_what_is_known():
     ratio = np.array([1.0, -1.0, 0.0, 0.0])
     assert np.sqrt(ratio @ found.covariance @ ratio) < 0.2 * np.sqrt(np.ones(4) @ found.covariance @ np.ones(4)) / 4.0
     assert found.errors.min() > 0.01
+
+
+# ---- delays ---------------------------------------------------------------------------------------------------------
+
+
+def stops(seed: int, n: int, late: Array, samples: int = 3000) -> tuple[Array, Array, Array]:
+    """Quintics from point to point, also on in the same direction, with rests between some; read late by so much."""
+    rng = np.random.default_rng(seed)
+    points = np.cumsum(rng.uniform(-0.6, 0.6, (samples // 200 + 2, n)), axis=0)
+    t = (np.arange(samples)[:, None] / 100.0 - late) / 2.0
+    k, rest = np.clip(t.astype(int), 0, len(points) - 2), rng.choice([0.7, 1.0], n)
+    x, j = np.clip((t - k) / rest, 0.0, 1.0), np.arange(n)
+    by, d = points[k + 1, j] - points[k, j], 2.0 * rest
+    speed, change = 30 * x**2 - 60 * x**3 + 30 * x**4, 60 * x - 180 * x**2 + 120 * x**3
+    return points[k, j] + by * (10 * x**3 - 15 * x**4 + 6 * x**5), by * speed / d, by * change / d**2
+
+
+@pytest.mark.parametrize("seed", range(cases(8)))
+@pytest.mark.parametrize("decimation", [(), (5,)])
+@pytest.mark.parametrize("zone", [0.0, 0.2])
+def test_no_delay_turns_the_friction_of_a_row_that_counts(seed, decimation, zone):
+    """Up to REACH standard deviations either way, in stops, rests and passages that only touch zero."""
+    robot = from_mdh("arm", ROWS)
+    law = Coulomb(dead_zone=zone)
+    model = Model(robot, (law,))
+    q, qd, qdd = stops(seed, 4, np.zeros(4))
+    rows = len(q[:: decimation[0]]) if decimation else len(q)
+    t, kept = np.arange(len(q)) / 100.0, np.ones((rows, 4), dtype=bool)
+    motion = Motion("x", t, q, qd, qdd, 0.0 * q, kept, decimation=decimation)
+    late = skews(robot, ["joint2", "joint3"])
+    (seen,), hidden = without_jumps(model, [motion], late)
+    assert not hidden.any()
+    raw = np.repeat(seen.keep, decimation[0] if decimation else 1, axis=0)[: len(q)]
+    assert seen.keep[:, [0, 3]].all()
+    assert 0.3 < seen.keep[:, [1, 2]].mean() < 0.95
+    for by in np.linspace(-REACH, REACH, 13) * late[0].spread:
+        moved_on = corrected_motion(robot, motion, late, [by, by])
+        assert (law.column(q, moved_on.qd, qdd) == law.column(q, qd, qdd))[raw].all()
+    (same,), _ = without_jumps(model, [motion], zeros(robot))
+    assert same.keep.all()
+
+
+@pytest.mark.parametrize("seed", range(cases(8)))
+def test_a_joint_read_later_moves_no_way_that_it_never_went(seed):
+    """Rests stay rests, and where a joint slows down to zero and goes on, splines of its speed swing below zero."""
+    robot = from_mdh("arm", ROWS)
+    q, qd, qdd = stops(seed, 4, np.zeros(4))
+    t = np.arange(len(q)) / 100.0
+    motion = Motion("x", t, q, qd, qdd, 0.0 * q, np.ones(q.shape, dtype=bool))
+    for late in (-0.004, 0.0003, 0.003):
+        found = corrected_motion(robot, motion, skews(robot), np.full(4, late))
+        true = stops(seed, 4, np.full(4, -late))
+        assert (np.sign(found.qd) * np.sign(true[1]) >= 0.0)[2:-2].all()
+        assert (np.sign(found.qd) != np.sign(true[1]))[2:-2].mean() < 0.01
+        np.testing.assert_allclose(found.qd[2:-2], true[1][2:-2], atol=0.02)
+
+
+def read_late(seed: int, late: Array) -> tuple[Model, Motion, Prior]:
+    """A log of an arm of four joints with stops, whose positions are read late by so much."""
+    robot, theta, prior = arm(seed)
+    model = model_of(robot)
+    tau = torque(model, theta, *stops(seed, 4, np.zeros(4)))
+    tau += 0.01 * tau.std(axis=0) * np.random.default_rng(seed).normal(size=tau.shape)
+    q, qd, qdd = stops(seed, 4, late)
+    blocks, _ = split(0, len(q), len(q) / 20)
+    t = np.arange(len(q)) / 100.0
+    return model, Motion("late", t, q, qd, qdd, tau, np.ones(q.shape, dtype=bool), blocks=blocks), prior
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(cases(6)))
+def test_delays_are_found_and_judged_joint_by_joint(seed):
+    """Two joints of four are late, in a log with stops: the one that matters is taken, and none that is not late."""
+    true = np.array([0.0, 0.008, -0.007, 0.0])
+    model, motion, prior = read_late(seed, true)
+    kept, evidence, whole = calibrated_where_worth(model, motion, prior, skews(model.robot))
+    assert kept is not None
+    names = {u.name for u in kept.unknowns}
+    assert names == {e.group for e in evidence if e.worth}
+    assert {"joint2.skew"} <= names <= {"joint2.skew", "joint3.skew"}
+    for u, value, error in zip(whole.unknowns, whole.values, whole.errors, strict=True):
+        assert abs(value - true[u.joint]) < 4.5 * error, u.name
+    assert kept.errors.min() < 0.002
+
+
+@pytest.mark.slow
+def test_a_delay_of_a_joint_that_trembles_is_left_out_with_the_reason():
+    """The speed of a joint at rest that is noise alone changes its sign in every other row."""
+    model, motion, prior = read_late(0, np.array([0.0, 0.008, 0.0, 0.0]))
+    qd = motion.qd.copy()
+    qd[:, 3] = 1e-4 * np.random.default_rng(1).normal(size=len(qd))
+    found = calibrated(model, replace(motion, qd=qd), prior, skews(model.robot))
+    assert {u.unknown.name: u.reason for u in found.untold}["joint4.skew"].startswith("most rows of its joint")
+    assert abs(found.value("joint2.skew") - 0.008) < 0.002
+
+
+@pytest.mark.slow
+def test_unknowns_whose_search_fails_are_named_and_stay_nominal(monkeypatch):
+    """Jumps of friction, which `without_jumps` takes out, are left in: no step lowers the sum of squares."""
+    monkeypatch.setattr(
+        "ident.calibrate.calibrate.without_jumps", lambda model, motions, unknowns: (motions, np.zeros(4, dtype=bool))
+    )
+    model, motion, prior = read_late(0, np.array([0.0, 0.008, -0.007, 0.0]))
+    found = calibrated(model, motion, prior, skews(model.robot))
+    assert any("does not fall" in u.reason for u in found.untold)
+    assert all(found.value(u.unknown.name) == 0.0 for u in found.untold)
+
+
+@pytest.mark.slow
+def test_what_a_delay_takes_is_that_of_logs_compressed_with_and_without_it():
+    """The equations at the delays say what the sum of squares is without one, as if the log were read so."""
+    model, motion, prior = read_late(3, np.array([0.0, 0.004, -0.003, 0.0]))
+    found = calibrated(model, motion, prior, skews(model.robot))
+    normal, at = found.normal, found.normal.at
+    weighing = normal.sigma, normal.share
+    (seen,), _ = without_jumps(model, [motion], at.unknowns)
+    for k in range(4):
+        values = np.where(np.arange(4) == k, 0.0, at.values)
+        there = At(model, at.unknowns, values, at.theta, at.step)
+        real, _ = normal_at(there, [corrected_motion(model.robot, seen, at.unknowns, values)], prior, weighing)
+        squares = []
+        for equations, off in ((real, np.zeros(4)), (normal, values - at.values), (normal, np.zeros(4))):
+            x = np.zeros(len(equations.r))
+            x[equations.unknowns] = off
+            x = solved(*equations.whole, free_of(equations, np.zeros(4, dtype=bool)), x)
+            P, r = equations.P[:-4, :-4], equations.r[:-4]
+            H, g, theta = equations.H.sum(axis=0), equations.g.sum(axis=0), x[:-4]
+            squares.append(x @ H @ x - 2.0 * g @ x + equations.c.sum() + theta @ P @ theta - 2.0 * r @ theta)
+        assert squares[1] - squares[2] == pytest.approx(squares[0] - squares[2], rel=0.05, abs=3.0)
+
+
+# ---- error bars -----------------------------------------------------------------------------------------------------
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Linear equations of 12 segments, unknowns drawn from what is known of them, one of which stays nominal."""
+    rng = np.random.default_rng(8)
+    robot, theta, _ = arm(0)
+    unknowns, p, G, rows = gains(robot), 6, 12, 2
+    free = np.array([True, True, True, False])
+    at = At(model_of(robot), unknowns, nominal(unknowns), theta[:p], 0.01)
+    spread = np.append(np.full(p, 0.5), spreads(unknowns))
+    P, inside, ratio = np.diag(spread**-2.0), [], []
+    for _ in range(1000):
+        X = rng.normal(size=(G, rows, p + 4)) * np.append(np.ones(p), [9.0, 3.0, 1.0, 0.5])
+        x = spread * rng.normal(size=p + 4)
+        y = X @ x + rng.normal(size=(G, rows))
+        H, g = X.transpose(0, 2, 1) @ X, np.einsum("gri,gr->gi", X, y)
+        normal = Normal(at, H, g, (y**2).sum(axis=1), P, np.zeros(p + 4), np.ones(4), 1.0, ("one",) * G)
+        covariance, dof = covariance_of(normal, free)
+        off = (solved(*normal.whole, free_of(normal, free), np.zeros(p + 4)) - x)[p : p + 3]
+        errors = np.sqrt(np.diag(covariance))
+        inside.append(np.abs(off) <= half_widths(errors, dof))
+        ratio.append([off**2, errors**2])
+    squares, said = np.mean(ratio, axis=0)
+    np.testing.assert_allclose(said / squares, 1.0, atol=0.12)
+    assert 0.94 < np.mean(inside) < 0.96
+
+
+@pytest.mark.slow
+def test_no_error_bar_is_wider_than_what_was_known_beforehand():
+    """Not either where delays of 30 ms that are not looked for blur the rest."""
+    robot, _, prior = arm(1)
+    model, motion, _ = read_late(1, np.zeros(4))
+    unknowns = (*tilts(robot), *zeros(robot), *gains(robot))
+    found = calibrated(model, motion, prior, unknowns, skews(robot, spread=0.03))
+    share = found.errors / spreads(found.unknowns)
+    assert share.max() == pytest.approx(1.0)
+    assert share.min() < 0.5
 
 
 def test_nothing_to_calibrate_is_said():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from ident.pipelines.identify import export, fit, run, validate
 from ident.pipelines.loaded import load
 from ident.pipelines.steps import as_calibrated
 from ident.pipelines.wishes import ExportWishes
-from ident.report.outcome_text import calibration_rows, lines_to_paste
+from ident.report.outcome_text import calibration_rows, lines_to_paste, shared_factor
 from ident.robot import read_robot
 from ident.robot.unknown import Calibrated, corrected_robot, gains, nominal, saturations, tilts, zeros
 from ident.robot.urdf import parse_urdf
@@ -96,11 +97,36 @@ def test_saturation_goes_into_the_manifest_and_is_told(folder):
     np.testing.assert_array_equal(tau[:, 0], raw[:, 0])
     twice = as_calibrated(once, found[1:])
     np.testing.assert_allclose(twice.manifest.recordings[0].torque.saturation[1], 2.0 * lost.spread)
-    told = lines_to_paste(found)
+    told = lines_to_paste(found, loaded.robot.gravity)
     assert f"dataset.toml, torque: saturation = {lost.spread:.4g} 1/(N m)^2 at joint2" in told
     experiment = replace(loaded.experiment, calibrate=Wishes(saturation=("elbow",)))
     with pytest.raises(ConfigError, match=r"robot 'arm' has no joint 'elbow'"):
         with_calibration(replace(loaded, experiment=experiment), [])
+
+
+def test_a_tilt_is_told_with_the_line_that_puts_it_right_once(tmp_path):
+    """Also of a URDF, which has no place for it: a robot.toml beside it has."""
+    from identified import URDF, case
+
+    robot = case().robot
+    two = tilts(robot)
+    found = [Calibrated(u, x, 0.001, "taken", True) for u, x in zip(two, (0.03, -0.01), strict=True)]
+    right = corrected_robot(robot, two, [0.03, -0.01])
+    (line,) = lines_to_paste(found, right.gravity)
+    (tmp_path / "arm.urdf").write_text(URDF)
+    gravity, urdf = re.search(r"gravity = \[.*?\]", line)[0], re.search(r'urdf = "FILE"', line)[0]
+    (tmp_path / "robot.toml").write_text(f"{gravity}\n{urdf.replace('FILE', 'arm.urdf')}\n")
+    np.testing.assert_allclose(read_robot(tmp_path / "robot.toml").gravity, right.gravity, atol=1e-5)
+    assert np.abs(right.gravity - robot.gravity).max() > 0.1
+    assert lines_to_paste([replace(x, applied=False) for x in found], robot.gravity) == ()
+
+
+def test_that_all_gains_share_a_factor_is_said_where_all_are_asked_for():
+    robot = arm(1)[0]
+    all_of = [Calibrated(u, 1.0, 0.05, "taken", True) for u in gains(robot)]
+    assert "masses" in shared_factor(all_of, robot.n)
+    assert shared_factor(all_of[1:], robot.n) == ""
+    assert shared_factor([Calibrated(u, 0.0, 0.01, "taken", True) for u in zeros(robot)], robot.n) == ""
 
 
 @pytest.mark.slow
@@ -118,10 +144,15 @@ def test_what_is_calibrated_is_taken_over_told_and_kept(folder, sketched):
     assert errors[0] < 0.5 * errors[1]
     told = calibration_rows(result.estimate)
     assert "base.tilt_x" in {row[0] for row in told.rows}
-    assert any(
-        "gain = [" in x for x in lines_to_paste(found.values(), result.loaded.manifest.recordings[0].torque.gain)
-    )
-    assert "Calibration" in (result.path / "report.html").read_text(encoding="utf-8")
+    robot, gain = result.loaded.robot, result.loaded.manifest.recordings[0].torque.gain
+    lines = lines_to_paste(list(found.values()), robot.gravity, gain)
+    assert any("gain = [" in x for x in lines)
+    written = re.search(r"gravity = \[.*?\]", lines[0])[0]
+    (folder / "mended.toml").write_text(f"{written}\n" + (folder / "robot.toml").read_text())
+    np.testing.assert_allclose(read_robot(folder / "mended.toml").gravity, robot.gravity, rtol=1e-5, atol=1e-5)
+    page = (result.path / "report.html").read_text(encoding="utf-8")
+    assert "Calibration" in page
+    assert page.count("All gains share one factor with all masses") == 1
     # kept, and good for another look at the logs
     again = load_estimate(result.path)
     assert [c.value for c in again.calibration] == [c.value for c in result.estimate.calibration]

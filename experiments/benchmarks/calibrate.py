@@ -27,7 +27,7 @@ from arm7 import bodies
 from automatic import ROWS, Curve, fourier, point_to_point
 
 import ident
-from ident.calibrate import calibrated_where_worth
+from ident.calibrate import Calibration, calibrated_where_worth
 from ident.calibrate.slopes import corrected_model, corrected_motion
 from ident.estimate import cad_prior
 from ident.logs.motion import Motion, split
@@ -62,9 +62,12 @@ def missed(model: Model, prior: ident.Prior, fitted: Motion, other: Motion) -> f
     return float(np.linalg.norm(fit.predict(other) - other.tau) / np.linalg.norm(other.tau))
 
 
-def case(rng: np.random.Generator) -> tuple[set[str], set[str], list[tuple[str, bool]], Counter[str], float]:
-    """Return which groups are planted and kept, unknown by unknown its kind and whether its interval holds the truth,
-    those left out, and the error on another motion over that without."""
+def case(
+    rng: np.random.Generator,
+) -> tuple[set[str], Counter[str], list[tuple[str, bool]], list[bool], Counter[str], float]:
+    """Return which groups are planted, how many of each kind are kept, unknown by unknown its kind and whether its
+    interval holds the truth, the latter of those taken, too, those left out, and the error on another motion over that
+    without."""
     n = int(rng.choice([3, 4, 6, 7]))
     robot = from_mdh("arm", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in ROWS[:n]])
     model = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
@@ -84,17 +87,19 @@ def case(rng: np.random.Generator) -> tuple[set[str], set[str], list[tuple[str, 
     prior = cad_prior(robot, cad, "cad")
     kept, evidence, whole = calibrated_where_worth(model, made, prior, unknowns)
     place = {u.name: k for k, u in enumerate(unknowns)}
-    half = whole.half_widths()
-    rows = [
-        (u.kind, bool(abs(v - true[place[u.name]]) <= h))
-        for u, v, h in zip(whole.unknowns, whole.values, half, strict=True)
-    ]
+
+    def held(found: Calibration) -> list[tuple[str, bool]]:
+        each = zip(found.unknowns, found.values, found.half_widths(), strict=True)
+        return [(u.kind, bool(abs(value - true[place[u.name]]) <= half)) for u, value, half in each]
+
+    rows = held(whole)
     left = Counter(x.unknown.kind for x in whole.untold)
     ratio = 1.0
     if kept is not None:
         right = corrected_motion(robot, other, kept.unknowns, kept.values)
         ratio = missed(kept.model, prior, kept.motions[0], right) / missed(model, prior, made, other)
-    return planted, {e.group for e in evidence if e.worth}, rows, left, ratio
+    groups = Counter(e.group.rpartition(".")[2] for e in evidence if e.worth)
+    return planted, groups, rows, [] if kept is None else [x for _, x in held(kept)], left, ratio
 
 
 def _share(inside: Counter, told: Counter, key: object) -> str:
@@ -103,9 +108,11 @@ def _share(inside: Counter, told: Counter, key: object) -> str:
 
 def main() -> None:
     seed, arms = (int(x) for x in (*sys.argv[1:], *("2026", "200")[len(sys.argv) - 1 :]))
-    inside, told, left, groups, ratios = Counter(), Counter(), Counter(), Counter(), []
+    inside, told, left, groups, ratios, delays, taken = Counter(), Counter(), Counter(), Counter(), [], Counter(), []
     for number in range(arms):
-        planted, kept, rows, untold, ratio = case(np.random.default_rng([seed, number]))
+        planted, kept, rows, inside_taken, untold, ratio = case(np.random.default_rng([seed, number]))
+        taken += inside_taken
+        delays["skew" in planted] += kept["skew"]
         for kind, held in rows:
             told[kind, kind in planted] += 1
             inside[kind, kind in planted] += held
@@ -123,6 +130,10 @@ def main() -> None:
     for planted, word in ((True, "planted"), (False, "absent")):
         of = [Counter({planted: sum(c[kind, planted] for kind in KINDS)}) for c in (inside, told)]
         print(f"all that are {word}: {_share(*of, planted)} inside")
+    print(f"of all that are taken {sum(taken)} of {len(taken)} ({100.0 * np.mean(taken):.1f} %) inside")
+    print(
+        f"delays taken: {delays[True]} of {told['skew', True]} planted, {delays[False]} of {told['skew', False]} absent"
+    )
     worse = sum(r > 1.05 for r in ratios)
     print(f"another motion: median {np.median(ratios):.3f}, {worse} worse by more than 5 %")
 

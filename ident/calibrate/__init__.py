@@ -5,4 +5,5 @@ from ident.calibrate.calibrate import calibrated as calibrated
 from ident.calibrate.worth import Evidence as Evidence
 from ident.calibrate.worth import Wishes as Wishes
 from ident.calibrate.worth import calibrated_where_worth as calibrated_where_worth
+from ident.calibrate.worth import group_of as group_of
 from ident.calibrate.worth import worthwhile as worthwhile

@@ -6,20 +6,21 @@ tolerance, unknowns to their nominal values within their spreads: so a common fa
 no torque shows, is shared out by what is known of each. Unknowns that the log hardly narrows down stay nominal, and are
 named with the reason.
 
-Error bars: a jackknife over segments, plus what the knowledge itself leaves open, H^-1 P H^-1, plus what the unknowns
-that stay nominal may be off (Schmidt 1966, "considered" parameters).
+Error bars: what the segments' residuals say, however they are correlated within a segment, plus what the knowledge
+itself leaves open, H^-1 P H^-1, plus what the unknowns that stay nominal may be off (Schmidt 1966, "considered"
+parameters). None is wider than what was known beforehand, which no log takes away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array, or_one
-from ident.calibrate.slopes import At, corrected_model, corrected_motion, with_slopes
+from ident.calibrate.slopes import At, corrected_model, corrected_motion, with_slopes, without_jumps
 from ident.errors import InputError
 from ident.estimate.covariance import effective_samples, half_widths
 from ident.estimate.estimators import NEUTRAL_TOLERANCE, TOLERANCE
@@ -37,6 +38,8 @@ PASSES, SETTLED = 6, 0.1
 #: An unknown whose standard deviation stays above this share of the one beforehand is not told by the log.
 TOLD = 0.75
 _HALVINGS = 4
+_HIDDEN = "most rows of its joint are near turns, where friction jumps and hides it"
+_UNSETTLED = "the sum of squares does not fall where its slope says so"
 _FEWEST = 5  # segments of a jackknife
 
 
@@ -52,8 +55,8 @@ class Untold:
 class Calibration:
     """What a calibration found. model: with the corrected robot; motions: with gains and delays taken out.
 
-    unknowns, values (k,), covariance (k, k) [SI], dof: of Student's t. untold: those that stay nominal. passes: over
-    the log. given: the model as described; normal: the equations at the end, all unknowns in them.
+    unknowns, values (k,), covariance (k, k) [SI], dof (k,): of Student's t. untold: those that stay nominal. passes:
+    over the log. given: the model as described; normal: the equations at the end, all unknowns in them.
     """
 
     given: Model
@@ -62,7 +65,7 @@ class Calibration:
     unknowns: tuple[Unknown, ...]
     values: Array
     covariance: Array
-    dof: int
+    dof: Array
     untold: tuple[Untold, ...]
     passes: int
     normal: Normal
@@ -113,26 +116,25 @@ def calibrated(
     wanted = (*unknowns, *considered)
     t = given[0].t
     at = At(model, wanted, nominal(wanted), np.zeros(len(model.names)), float(np.median(np.diff(t))))
-    at, _ = _alone(at, given, towards)
-    normal, weighing = normal_at(at, _corrected(at, given), towards)
-    free = _told(normal, len(unknowns))
-    passes, skews = 1, np.array([u.kind == "skew" for u in wanted])
-    stuck = np.zeros(len(wanted), dtype=bool)
-    while free.any() and passes < PASSES:
+    seen, hidden = without_jumps(model, given, wanted)
+    at, _ = _alone(at, seen, towards)
+    normal, weighing = normal_at(at, _corrected(at, seen), towards)
+    given_up = dict.fromkeys(np.flatnonzero(hidden).tolist(), _HIDDEN)
+    free, passes, most = _told(normal, ~hidden & (np.arange(len(wanted)) < len(unknowns))), 1, PASSES
+    while free.any():
         step = _step(normal, free)[normal.unknowns]
-        if (np.abs(step[free]) < SETTLED * _left(normal, free)).all():
-            break
-        there = _advanced(normal, step, given, towards, weighing)
-        if there is None and (free & skews).any():
-            stuck, free = free & skews, free & ~skews  # friction jumps with them: its steps hide the slope
-            at = replace(at, values=np.where(stuck, 0.0, at.values))
-            normal, weighing = normal_at(at, _corrected(at, given), towards)
-            continue
+        share = np.abs(step) / _left(normal, free)
+        there = None if share.max() < SETTLED or passes >= most else _advanced(normal, step, seen, towards, weighing)
         if there is None:
-            break
+            out = share >= 1.0
+            if not out.any():
+                break
+            free, most = free & ~out, passes + PASSES
+            given_up |= dict.fromkeys(np.flatnonzero(out).tolist(), _UNSETTLED)
+            there, _ = _alone(replace(at, values=np.where(out, nominal(wanted), at.values)), seen, towards, weighing)
         at, passes = there, passes + 1
-        normal, weighing = normal_at(at, _corrected(at, given), towards)
-    return _finished(given, normal, free, passes, len(unknowns), stuck)
+        normal, weighing = normal_at(at, _corrected(at, seen), towards)
+    return _finished(given, normal, free, passes, len(unknowns), given_up)
 
 
 def _corrected(at: At, motions: Sequence[Motion]) -> tuple[Motion, ...]:
@@ -167,36 +169,37 @@ def _cost(normal: Normal, x: Array, at: At) -> float:
 def _advanced(
     normal: Normal, by: Array, motions: Sequence[Motion], prior: Prior, weighing: tuple[Array, float]
 ) -> At | None:
-    """Return where the step `by` (k,) leads, halved until the sum of squares does not rise, None where it always does.
+    """Return where the step `by` (k,) leads, halved as often as the sum of squares gets less; None where it only rises.
 
     Parameters are the best ones there.
     """
-    at, none = normal.at, np.zeros(len(by), dtype=bool)
-    before = _cost(normal, solved(*normal.whole, free_of(normal, none), np.zeros(len(normal.r))), at)
+    at, none, found = normal.at, np.zeros(len(by), dtype=bool), None
+    least = _cost(normal, solved(*normal.whole, free_of(normal, none), np.zeros(len(normal.r))), at) * (1.0 + 1e-9)
     for halving in range(_HALVINGS):
         values = at.values + by / 2.0**halving
         if (values[[u.kind == "gain" for u in at.unknowns]] <= 0.0).any():
             continue
         there, cost = _alone(replace(at, values=values), motions, prior, weighing)
-        if cost <= before * (1.0 + 1e-9):
-            return there
-    return None
+        if cost <= least:
+            found, least = there, cost
+        elif found is not None:
+            break
+    return found
 
 
 def _left(normal: Normal, free: NDArray[np.bool_]) -> Array:
-    """Return the standard deviations of the free unknowns that the equations leave, segments taken for independent."""
-    entries = free_of(normal, free)
+    """Return the standard deviations (k,) of free unknowns that the equations leave, infinite of those not free."""
+    entries, found = free_of(normal, free), np.full(len(free), np.inf)
     H = normal.whole[0][np.ix_(entries, entries)]
-    return np.sqrt(np.diag(inverse(H))[len(normal.at.theta) :])
+    found[free] = np.sqrt(np.diag(inverse(H))[len(normal.at.theta) :])
+    return found
 
 
-def _told(normal: Normal, first: int) -> NDArray[np.bool_]:
-    """Return which of the first unknowns the log narrows down (k,), the worst left out first."""
-    beforehand = spreads(normal.at.unknowns)
-    free = np.arange(len(beforehand)) < first
+def _told(normal: Normal, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of the unknowns that are asked for the log narrows down (k,), the worst left out first."""
+    beforehand, free = spreads(normal.at.unknowns), asked.copy()
     while free.any():
-        share = np.zeros(len(free))
-        share[free] = _left(normal, free) / beforehand[free]
+        share = np.where(free, _left(normal, free) / beforehand, 0.0)
         if share.max() <= TOLD:
             break
         free[int(np.argmax(share))] = False
@@ -204,14 +207,18 @@ def _told(normal: Normal, first: int) -> NDArray[np.bool_]:
 
 
 def _finished(
-    given: Sequence[Motion], normal: Normal, free: NDArray[np.bool_], passes: int, first: int, stuck: NDArray[np.bool_]
+    given: Sequence[Motion],
+    normal: Normal,
+    free: NDArray[np.bool_],
+    passes: int,
+    first: int,
+    given_up: Mapping[int, str],
 ) -> Calibration:
     at, model, kept = normal.at, normal.at.model, np.flatnonzero(free)
     covariance, dof = covariance_of(normal, free)
     chosen = tuple(at.unknowns[k] for k in kept)
     values = at.values[kept]
-    reasons = {k: _reason(normal, int(k)) for k in np.flatnonzero(~free[:first])}
-    reasons |= dict.fromkeys(np.flatnonzero(stuck), "friction at standstill jumps with it, and hides it")
+    reasons = {k: given_up.get(k) or _reason(normal, k) for k in np.flatnonzero(~free[:first]).tolist()}
     untold = tuple(Untold(at.unknowns[k], reason) for k, reason in reasons.items())
     return Calibration(
         model,
@@ -227,26 +234,51 @@ def _finished(
     )
 
 
-def covariance_of(normal: Normal, free: NDArray[np.bool_]) -> tuple[Array, int]:
-    """Return the covariance of the free unknowns [SI] and the degrees of freedom of its estimate."""
-    entries = free_of(normal, free)
+def covariance_of(normal: Normal, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return the covariance of the free unknowns [SI] and the degrees of freedom (k,) of their variances' estimates.
+
+    Of a sum of variances, those of segments with one degree of freedom each and what is known beforehand with none to
+    lose, Satterthwaite's number (1946), less one for the mean of the segments.
+    """
+    entries, p = free_of(normal, free), len(normal.at.theta)
     both, whole = np.ix_(entries, entries), normal.whole[0]
-    H = whole[both]
-    turned, P = inverse(H), normal.P[both]
-    G, own = len(normal.c), slice(len(normal.at.theta), None)
-    if G >= _FEWEST:
-        x = _step(normal, free)
-        scores = (normal.g - normal.H @ x)[:, entries]
-        scores = scores - scores.mean(axis=0)
-        d = np.array([inverse(H - h[both]) @ score for h, score in zip(normal.H, scores, strict=True)])
-        found, dof = (G - 1) / G * d.T @ d + turned @ P @ turned, G - 1
-    else:
-        found, dof = turned, max(int(normal.share * normal.c.sum()), 1)
+    turned = inverse(whole[both])
     fixed = np.flatnonzero(~entries)
     across = turned @ whole[np.ix_(entries, fixed)]
     off = spreads([u for u, f in zip(normal.at.unknowns, free, strict=True) if not f])
-    found = found + (across * off**2) @ across.T
-    return np.asarray(found[own, own]), dof
+    known = turned @ normal.P[both] @ turned + (across * off**2) @ across.T
+    if len(normal.c) >= _FEWEST:
+        each = np.array([np.einsum("ij,jk,ik->i", turned[p:], h[both], turned[p:]) for h in normal.H])
+        d = _changes(normal, entries)
+        all_of = each.sum(axis=0) + np.diag(known)[p:]
+        dof = np.maximum(all_of**2 / np.maximum((each**2).sum(axis=0), 1e-300) - 1.0, 1.0)
+        found = d.T @ d + known
+    else:
+        found = turned @ normal.H.sum(axis=0)[both] @ turned + known
+        dof = np.full(int(free.sum()), max(int(normal.share * normal.c.sum()), 1))
+    found = found[p:, p:]
+    least = np.minimum(spreads(normal.at.unknowns)[free] / np.maximum(np.sqrt(np.diag(found)), 1e-300), 1.0)
+    return np.asarray(found * np.outer(least, least)), dof
+
+
+def _changes(normal: Normal, entries: NDArray[np.bool_]) -> Array:
+    """Return what each segment adds (G, f) to the error of the free entries: H^-1 (1 - H_s H^-1)^-1/2 g_s.
+
+    With the root of the share of a segment that the others leave, the squares' mean is right for independent samples
+    (Bell, McCaffrey 2002, CV2); without a root, as in a jackknife, they are too large.
+    """
+    both, x = np.ix_(entries, entries), _step(normal, entries[len(normal.at.theta) :])
+    whole = normal.whole[0][both]
+    unit = or_one(np.sqrt(np.diag(whole)))
+    scaled = whole / np.outer(unit, unit)
+    scaled[np.diag_indices_from(scaled)] += _RIDGE
+    white = np.linalg.inv(np.linalg.cholesky(scaled)) / unit  # white' white = H^-1
+    found = []
+    for h, score in zip(normal.H, (normal.g - normal.H @ x)[:, entries], strict=True):
+        share, way = np.linalg.eigh(white @ h[both] @ white.T)
+        left = np.sqrt(np.clip(1.0 - share, _RIDGE, None))
+        found.append(white.T @ (way @ (way.T @ (white @ score) / left)))
+    return np.array(found)
 
 
 def _reason(normal: Normal, k: int) -> str:

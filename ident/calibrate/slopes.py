@@ -12,22 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
-from ident.model.standard import COULOMB
+from ident.model.standard import Coulomb
 from ident.model.term import NO_SIGNALS, Kind
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Robot
 from ident.robot.unknown import Unknown, by_kind, corrected_robot
 
 _INVERSIONS = 20  # a third of the torque lost is right to 1e-4 then, a tenth to 1e-13
+#: Rows of a joint count that are so many standard deviations of its delay, and a sample, away from where it turns.
+REACH = 3.0
+#: Share of its rows that has to be left.
+CLEAR = 0.5
 _STEP = 1e-5  # rad, m: truncation 1e-10, rounding 1e-11 of the torque
 
 
@@ -44,10 +49,42 @@ def corrected_motion(robot: Robot, motion: Motion, unknowns: Sequence[Unknown], 
         read = motion.tau @ np.linalg.inv(drives) / gain
         tau = (read * (1.0 - lost * read**2)) @ drives
         motion = replace(motion, tau=tau, noise=np.asarray(motion.noise) / gain)
-    if late.any():
-        q, qd, qdd = (_at(motion.t, x, late) for x in (motion.q, motion.qd, motion.qdd))
-        motion = replace(motion, q=q, qd=qd, qdd=qdd)
-    return motion
+    return _later(motion, late) if late.any() else motion
+
+
+def near_jumps(model: Model, motion: Motion, late: Unknown) -> NDArray[np.bool_]:
+    """Return which rows of a joint that may be read late are near where it turns round, starts or stops, or the ends.
+
+    There Coulomb friction jumps, with the delay a row sooner or later: the sum of squares has a step where the slope
+    has none, and in these milliseconds friction is no law of the speed anyhow. Beyond the ends nothing was read.
+    """
+    thin, step = prod(motion.decimation), float(np.median(np.diff(motion.t)))
+    zones = {term.dead_zone for term in model.terms if isinstance(term, Coulomb)}
+    speed, change, within = motion.qd[:, late.joint], motion.qdd[:, late.joint], REACH * late.spread + step
+    jumps = np.isin(np.arange(len(speed)), (0, len(speed) - 1))
+    for level in {0.0, *zones, *(-zone for zone in zones)}:
+        jumps |= np.abs(speed - level) < within * np.abs(change)
+        jumps[:-1] |= np.diff(np.sign(speed - level)) != 0.0
+    reach = int(np.ceil(within / step)) + (thin if thin > 1 else 0)
+    near = np.convolve(jumps, np.ones(2 * reach + 1), mode="same")[: len(jumps)] > 0.5
+    return np.asarray(near[::thin])
+
+
+def without_jumps(
+    model: Model, motions: Sequence[Motion], unknowns: Sequence[Unknown]
+) -> tuple[tuple[Motion, ...], NDArray[np.bool_]]:
+    """Return the motions without rows near jumps of joints that may be read late, and whose delay they hide (k,).
+
+    A joint most of whose rows are near jumps keeps them.
+    """
+    keep, hidden = [motion.keep.copy() for motion in motions], np.zeros(len(unknowns), dtype=bool)
+    for k, late in enumerate(unknowns):
+        if late.kind == "skew":
+            far = [own[:, late.joint] & ~near_jumps(model, m, late) for own, m in zip(keep, motions, strict=True)]
+            hidden[k] = sum(x.sum() for x in far) < CLEAR * sum(own[:, late.joint].sum() for own in keep)
+            for own, x in zip(keep, far, strict=True):
+                own[:, late.joint] = own[:, late.joint] if hidden[k] else x
+    return tuple(replace(m, keep=own) for m, own in zip(motions, keep, strict=True)), hidden
 
 
 def as_read(true: Array, lost: Array) -> Array:
@@ -69,18 +106,25 @@ def drive_matrix(robot: Robot) -> Array:
     return np.asarray(matrix / np.diag(matrix)[:, None])
 
 
-def _at(t: Array, x: Array, late: Array) -> Array:
-    """Return signals (N, n) at later times, by cubic splines: straight lines would smooth what lies between samples.
+def _later(motion: Motion, late: Array) -> Motion:
+    """Return the motion at later times, by cubic splines: straight lines would smooth what lies between samples.
 
-    What is zero in samples on end stays zero: a joint that rests has no speed.
+    A joint rests nearer to a sample without speed than to one with it, and moves no other way than in the sample before
+    or after: splines swing beyond a stop, and friction with them.
     """
     from scipy.interpolate import CubicSpline
 
-    found = x.copy()
+    t, found = motion.t, [x.copy() for x in (motion.q, motion.qd, motion.qdd)]
     for j in np.flatnonzero(late):
-        ahead = np.clip(t + late[j], t[0], t[-1])
-        found[:, j] = np.where(np.interp(ahead, t, np.abs(x[:, j])) > 0.0, CubicSpline(t, x[:, j])(ahead), 0.0)
-    return found
+        ahead, speed = np.clip(t + late[j], t[0], t[-1]), motion.qd[:, j]
+        q, qd, qdd = (CubicSpline(t, x[:, j])(ahead) for x in found)
+        k = np.clip(np.searchsorted(t, ahead, side="right") - 1, 0, len(t) - 2)
+        swings = (qd * speed[k] <= 0.0) & (qd * speed[k + 1] <= 0.0)
+        moves = np.interp(ahead, t, speed != 0.0) > 0.5
+        found[0][:, j] = q
+        found[1][:, j] = np.where(moves, np.where(swings, np.interp(ahead, t, speed), qd), 0.0)
+        found[2][:, j] = np.where(moves, qdd, 0.0)
+    return replace(motion, q=found[0], qd=found[1], qdd=found[2])
 
 
 #: Unknowns that change the torque of one drive.
@@ -161,17 +205,15 @@ class Slope:
         return np.asarray((ahead - behind).T / (2.0 * _STEP))
 
     def _by_time(self, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array]) -> Array:
-        """Return the slope by the delay of one joint, without the jumps of Coulomb friction, which have none."""
+        """Return the slope by the delay of one joint."""
         model, j = corrected_model(self.at.model, self.at.unknowns, self.at.values), self.unknown.joint
-        jumps = [name.endswith(f".{COULOMB.name}") for name in model.names]
-        theta = np.where(jumps, 0.0, self.at.theta)
 
         def shifted(by: int) -> Array:
             rows = np.clip(np.arange(len(q)) + by, 0, len(q) - 1)
             moved = [x.copy() for x in (q, qd, qdd)]
             for x in moved:
                 x[:, j] = x[rows, j]
-            return torque(model, theta, *moved, signals=signals)
+            return torque(model, self.at.theta, *moved, signals=signals)
 
         return np.asarray((shifted(1) - shifted(-1)).T / (2.0 * self.at.step))
 

@@ -2,8 +2,10 @@
 
 Wrong corrections harm a motion that was not fitted. So a group counts only where stretches that are left out are
 predicted better with it than without, by GAIN of the error and CERTAIN standard errors of the paired differences, and
-where the values of either half of the log are right for the other half, bodies and the other groups being free. Groups
-are taken one after the other, the most gainful first. All of it happens on the equations at the end of the calibration.
+where the values of either half of the log are right for the other half, bodies and the other groups being free. Delays
+come from readers of single joints, so each is judged by itself, against the share of GAIN that one of n joints has.
+Groups are taken one after the other, the most gainful first. All of it happens on the equations at the end of the
+calibration.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.robot import Robot
-from ident.robot.unknown import SPREADS, Unknown, UnknownKind, gains, length, nominal, saturations, skews, tilts, zeros
+from ident.robot.unknown import SPREADS, Unknown, gains, length, nominal, saturations, skews, tilts, zeros
 
 Joints = bool | tuple[str, ...]
 
@@ -39,7 +41,7 @@ class Wishes:
     saturation: Joints = False
     """Torque constants of all joints, or of those named, may fall with the current."""
     skew: Joints = False
-    """Positions of all joints, or of those named, may be read late."""
+    """Positions of all joints, or of those named, may be read late; each joint is judged by itself."""
     lengths: tuple[str, ...] = ()
     """Lengths that may be off: "joint2.a" of a table, "joint2.x" of a URDF."""
     tilt_deg: float = float(np.rad2deg(SPREADS["tilt"]))
@@ -89,23 +91,30 @@ AGREED = 0.5
 _FOLDS = 5
 
 
+def group_of(unknown: Unknown) -> str:
+    """Return what an unknown is taken or left with: all of its kind, but each delay by itself."""
+    return unknown.name if unknown.kind == "skew" else unknown.kind
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the log says for a group of unknowns, those before it in the list taken already.
 
     gain: share of the left-out error that it takes; certain: by how many paired standard errors of segments; agreed:
-    what each half's values do for the other half, as a share of what its own do, the lesser of the two.
+    what each half's values do for the other half, as a share of what its own do, the lesser of the two. least: gain
+    from which on it is worth it.
     """
 
-    group: UnknownKind
+    group: str
     gain: float
     certain: float
     agreed: float
+    least: float = GAIN
 
     @property
     def worth(self) -> bool:
         """Whether the group is worth it."""
-        return self.gain >= GAIN and self.certain >= CERTAIN and self.agreed >= AGREED
+        return self.gain >= self.least and self.certain >= CERTAIN and self.agreed >= AGREED
 
     def __str__(self) -> str:
         told = f"takes {100 * self.gain:.1f} % from the error of what is left out ({self.certain:.1f} standard errors)"
@@ -117,8 +126,8 @@ def worthwhile(found: Calibration) -> tuple[Evidence, ...]:
     """Return the evidence for each group of unknowns that the log tells, those that are worth it first."""
     normal = found.normal
     told = np.array([u in found.unknowns for u in normal.at.unknowns], dtype=bool)
-    kinds = np.array([u.kind for u in normal.at.unknowns])
-    groups = list(dict.fromkeys(u.kind for u in found.unknowns))
+    kinds = np.array([group_of(u) for u in normal.at.unknowns])
+    groups, names = list(dict.fromkeys(group_of(u) for u in found.unknowns)), [u.name for u in found.unknowns]
     taken, listed = np.zeros(len(told), dtype=bool), list[Evidence]()
     parts = _parts(normal)
     while groups:
@@ -127,7 +136,8 @@ def worthwhile(found: Calibration) -> tuple[Evidence, ...]:
         for group in groups:
             own = told & (kinds == group)
             after = _left_out(normal, taken | own, parts)
-            tried.append((_evidence(group, before, after, _agreement(normal, told & ~own, own)), own))
+            least = GAIN / normal.at.model.robot.n if group in names else GAIN
+            tried.append((_evidence(group, before, after, _agreement(normal, told & ~own, own), least), own))
         passed = [x for x in tried if x[0].worth]
         best, own = max(passed or tried, key=lambda x: x[0].gain)
         listed.append(best)
@@ -149,20 +159,20 @@ def calibrated_where_worth(
     whole = calibrated(model, given, prior, unknowns)
     evidence = worthwhile(whole)
     good = {e.group for e in evidence if e.worth}
-    left = tuple(u for u in unknowns if u.kind in good)
+    left = tuple(u for u in unknowns if group_of(u) in good)
     if not left or len(left) == len(unknowns):
         return (whole if left else None), evidence, whole
     off = np.hypot(whole.values - nominal(whole.unknowns), whole.errors)
     may = dict(zip((u.name for u in whole.unknowns), off.tolist(), strict=True))
-    others = [replace(u, spread=min(u.spread, may.get(u.name, u.spread))) for u in unknowns if u.kind not in good]
+    others = [replace(u, spread=min(u.spread, may.get(u.name, u.spread))) for u in unknowns if group_of(u) not in good]
     return calibrated(model, given, prior, left, others), evidence, whole
 
 
-def _evidence(group: UnknownKind, before: Array, after: Array, agreed: float) -> Evidence:
+def _evidence(group: str, before: Array, after: Array, agreed: float, least: float) -> Evidence:
     fewer = np.sqrt(np.maximum(before, 0.0)) - np.sqrt(np.maximum(after, 0.0))
     certain = float(fewer.sum() / max(np.sqrt(len(fewer)) * fewer.std(ddof=1), 1e-300)) if len(fewer) > 1 else 0.0
     gain = 1.0 - float(np.sqrt(max(after.sum(), 0.0) / max(before.sum(), 1e-300)))
-    return Evidence(group, gain, certain, agreed)
+    return Evidence(group, gain, certain, agreed, least)
 
 
 def _parts(normal: Normal) -> list[list[int]]:

@@ -205,14 +205,16 @@ def _plain(text: str) -> Any:
 
 def show_calibration(result: Result) -> None:
     """Print what [calibrate] found, and what to write into which file; nothing without one."""
-    from ident.report.outcome_text import calibration_rows, lines_to_paste
+    from ident.report.outcome_text import calibration_rows, lines_to_paste, shared_factor
 
     found = result.estimate.calibration
     if not found:
         return
     show(calibration_rows(result.estimate))
+    if note := shared_factor(found, result.loaded.robot.n):
+        say(note)
     gains = result.loaded.manifest.recordings[0].torque.gain
-    say(*lines_to_paste(found, gains))
+    say(*lines_to_paste(found, result.loaded.robot.gravity.tolist(), gains))
 
 
 def show_notes(loaded: Loaded) -> None:

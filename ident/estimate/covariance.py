@@ -115,7 +115,7 @@ class Bootstrap:
         return pd.DataFrame(columns, index=list(self.base.names))
 
 
-def half_widths(errors: ArrayLike, dof: int, level: float = 0.95) -> Array:
+def half_widths(errors: ArrayLike, dof: int | Array, level: float = 0.95) -> Array:
     """Return half the width of intervals at this level, by Student's t, for standard errors of any shape."""
     from scipy.special import stdtrit
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ident.arrays import Array
-from ident.calibrate import Calibration, Evidence, calibrated_where_worth
+from ident.calibrate import Calibration, Evidence, calibrated_where_worth, group_of
 from ident.calibrate.slopes import drive_matrix
 from ident.errors import ConfigError, InputError, RobotError
 from ident.estimate import Estimate
@@ -96,7 +96,7 @@ def _said(kept: Calibration | None, evidence: tuple[Evidence, ...], whole: Calib
             found.append(Calibrated(u, u.nominal, float("nan"), f"left out: {reasons[u.name]}", False))
         else:
             k = [x.name for x in whole.unknowns].index(u.name)
-            said = f"not taken: {words[u.kind]}"
+            said = f"not taken: {words[group_of(u)]}"
             found.append(Calibrated(u, float(whole.values[k]), float(whole.errors[k]), said, False))
     return tuple(found)
 

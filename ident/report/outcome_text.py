@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,6 +90,10 @@ _LINES = {
     "saturation": "dataset.toml, torque: saturation = {1} at {3}",
     "skew": "{0}: position_delay_s = {2:.4g} of that joint in [processing]",
 }
+_GRAVITY = (
+    "robot.toml, instead of its gravity or mounting_rpy: gravity = [{}] (a URDF or MJCF has no tilt: a robot.toml"
+    ' with this line and urdf = "FILE")'
+)
 
 
 def calibration_rows(estimate: Estimate) -> Table:
@@ -98,16 +102,30 @@ def calibration_rows(estimate: Estimate) -> Table:
     return table("Calibration", ("unknown", "value", "standard error", "said of it"), rows)
 
 
-def lines_to_paste(found: Sequence[Calibrated], gains: float | Sequence[float] = ()) -> tuple[str, ...]:
+def shared_factor(found: Iterable[Calibrated], joints: int) -> str:
+    """Return what no torque tells where the gains of all joints were asked for, "" where they were not."""
+    if {c.unknown.joint for c in found if c.unknown.kind == "gain"} < set(range(joints)):
+        return ""
+    return (
+        "All gains share one factor with all masses, inertias and frictions, which no torque tells: it is shared out by"
+        " what was known of gains and bodies beforehand. The standard errors hold it; ratios of gains are known better."
+    )
+
+
+def lines_to_paste(
+    found: Sequence[Calibrated], gravity: Sequence[float], gains: float | Sequence[float] = ()
+) -> tuple[str, ...]:
     """Return what to write into the robot's file and dataset.toml so that the description itself is right.
 
-    gains: of the data set's torque, those found taken out.
+    gravity (3,) [m/s^2]: of the robot, tilts taken out; gains: of the data set's torque, those found taken out.
     """
     told = [
         _LINES[c.unknown.kind].format(c.unknown.name, _sized(c)[0], c.value, c.unknown.name.rpartition(".")[0])
         for c in found
         if c.applied and c.unknown.kind in _LINES
     ]
+    if any(c.applied and c.unknown.kind == "tilt" for c in found):
+        told.insert(0, _GRAVITY.format(", ".join(f"{x:.6g}" for x in gravity)))
     if any(c.applied and c.unknown.kind == "gain" for c in found) and not isinstance(gains, float):
         told.append(f"dataset.toml, torque: gain = [{', '.join(f'{x:.6g}' for x in gains)}]")
     return tuple(told)

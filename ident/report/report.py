@@ -23,7 +23,14 @@ from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.report import drawings, text
 from ident.report.body_figures import NO_SHAPES, Shapes
-from ident.report.outcome_text import calibration_rows, lines_in, odds_in_words, selection_sentences, tried_rows
+from ident.report.outcome_text import (
+    calibration_rows,
+    lines_in,
+    odds_in_words,
+    selection_sentences,
+    shared_factor,
+    tried_rows,
+)
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.sections import identifiable_section, simulated
@@ -282,7 +289,8 @@ def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation |
         note = _CAD_ALONE if any(drawings.errors(validation)) else ""
         yield Block(note=note, table=text.validation_rows(validation))
     if estimate.calibration:
-        yield Block(table=calibration_rows(estimate))
+        note = shared_factor(estimate.calibration, len(estimate.joints))
+        yield Block(note=note, table=calibration_rows(estimate))
     yield Block(table=text.residual_rows(estimate, slides))
 
 

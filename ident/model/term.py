@@ -3,8 +3,9 @@
 Nothing is inherited. Besides the four members of `Term` it may have, where the defaults below do not do:
 `slopes(q, qd, qdd)`: the derivatives of its column by each of the three, and by its `SIGNALS` (without: differences);
 `continuous(q, qd, width)`: the column that a simulation integrates, jumps rounded over `width` (without: its column);
-`symbol(q, qd, qdd)`: the column of symbols, of which code is made (without: no code); like the two before it takes
-signals that it needs by keyword; `symbol = column` where that is arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and powers;
+`symbol(q, qd, qdd)`: the column of symbols, of which code is made (without: no code), with the signals that it needs by
+keyword, as the two before; `symbol = column` where that is arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and
+powers;
 `energy(q)`: the potential energy of its column [J], where it keeps any;
 `needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`, `RECORDED`);
 `torques(q, qd, qdd, signals)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on,

@@ -94,6 +94,21 @@ def test_what_cannot_be_bounded_is_named(tmp_path: Path) -> None:
     assert f"without {Thermal.kind.words}" in known.limits(0.0, np.inf).names[0]
 
 
+def test_load_friction_that_its_limit_would_not_bound_is_named_with_its_joint(tmp_path: Path) -> None:
+    """A share of 30 of the load says that the load is small, not that friction takes 30 times the limit."""
+    bodies, law = case().inertials, SmoothCoulomb(0.05)
+    terms = (LoadFriction.of(bodies, replace(law, joints=(joint,))) for joint in ("lift", "reach"))
+    model = Model(case().robot, (*STRAIGHT, *terms))
+    found, _ = estimate_of(model, VALUES)
+    theta = np.append(found.theta[:-2], [0.05, 30.0])
+    path = save_estimate(replace(found, theta=theta, phi=found.base.K @ theta), tmp_path / "estimate.json")
+    notes: list[str] = []
+    known = identified_torques(path, case().robot, notes)
+    assert known.lacks == "load friction of reach"
+    assert any(note.startswith("load friction of reach cannot be bounded") for note in notes)
+    assert known.beside - 3 * joint_errors(found) == pytest.approx([0.0, 0.05 * 50.0, 0.0])
+
+
 def test_what_cad_does_not_state() -> None:
     model = Model(case().robot, STRAIGHT)
     theta = case().theta

@@ -282,7 +282,7 @@ def test_a_file_without_a_term_says_that_the_validation_had_it_and_its_law_once(
     model = Model(robot, (Viscous(), loaded, *curve))
     theta = np.concatenate([random_bodies(rng, robot.n).ravel(), [0.2, 0.3, 0.4, 0.25, 1.5, 2.5]])
     estimate = replace(estimate_of(robot, model, theta), shapes=model.shapes)
-    for form, words in (("csv", ""), ("c", "load friction, which is"), ("urdf", "load friction and curve of the pos")):
+    for form, words in (("csv", ""), ("c", ""), ("urdf", "load friction and curve of the pos")):
         done = export_to(form, estimate, tmp_path / "out", robot=robot)
         said = f", with {words}" if words else "."
         assert f"Validation passed: in a test{said}" in done.path.read_text()

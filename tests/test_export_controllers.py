@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from export_readers import estimate_of
-from oracles import random_bodies, random_tree
+from oracles import pin_torque, pin_tree, random_bodies, random_tree
 from random_robots import random_pair
 from seeds import cases
 from symbolic_derivations import evaluate, gradient, rate
@@ -31,6 +32,7 @@ from ident.export.identified import exportable
 from ident.model import (
     Coulomb,
     DriveInertia,
+    LoadFriction,
     Model,
     NonlinearViscous,
     Offset,
@@ -664,3 +666,54 @@ def test_the_width_of_coulomb_friction_is_the_fitted_one(tmp_path, shapes, width
     assert found == str(width)
     assert why in text
     assert program(path, name).returncode == 0
+
+
+@pytest.mark.parametrize("seed", range(cases(3)))
+def test_load_friction_is_part_of_the_code_of_every_language(tmp_path, monkeypatch, seed):
+    """Against Pinocchio: value * |torque of other bodies than the links'| * tanh, each its own width."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    robot = random_tree(rng, n, points=True)
+    load, widths = random_bodies(rng, n), rng.uniform(0.02, 0.2, n)
+    laws = [SmoothCoulomb(w, (joint,)) for joint, w in zip(robot.joint_names, widths, strict=True)]
+    rubbing = [LoadFriction.of(load, law) for law in laws[1:]]
+    x = Example(robot, (DriveInertia(), Viscous(), *laws, *rubbing), seed)
+    x.estimate = replace(x.estimate, shapes=x.model.shapes)
+    _, qd, qdd = states = list(x.given.values())
+    qd[0] = rng.uniform(-1, 1, n) * widths  # where the tanh bends
+    inertia, viscous, coulomb = x.theta[10 * n : 13 * n].reshape(3, n)
+    share = np.append(0.0, x.theta[13 * n :])
+    rigid, loads = (pin_torque(pin_tree(robot, b), *states) for b in (x.theta[: 10 * n].reshape(n, 10), load))
+    friction = viscous * qd + (coulomb + share * np.abs(loads)) * np.tanh(qd / widths)
+    scale = np.abs(rigid).max()
+    np.testing.assert_allclose(rigid + inertia * qdd + friction, x.torque(*states), rtol=0, atol=1e-9 * scale)
+    monkeypatch.setitem(FUNCTIONS, "friction", ("q", "qd", "qdd"))
+    x.expected["friction"] = friction
+    x.expected["inverse_dynamics"] = rigid + inertia * qdd
+    done = export_to("python", x.estimate, tmp_path / "x.py", robot=robot)
+    assert done.notes == ()
+    made = module(done.path)
+    made.self_test()
+    x.check({name: getattr(made, name)(*(x.given[a] for a in arrays)) for name, arrays in FUNCTIONS.items()}, 1e-9)
+    np.testing.assert_allclose(made.regressor(*states) @ made.PHI, x.torque(*states), rtol=0, atol=1e-9 * scale)
+    c = c_library(x.write("c", tmp_path / "c.h"))
+    cpp = cpp_library(x.write("cpp", tmp_path / "cpp.hpp"))
+    for library in (c, cpp[np.float64]):
+        assert library("self_test")() == 0
+        x.check(called(library, x), 1e-9)
+    assert cpp[np.float32]("self_test")() == 0
+    x.check(called(cpp[np.float32], x, np.float32), 1e-5)
+    function = Matlab(x.write("matlab", tmp_path / "x.m"))
+    found = [function(*state)["f"].ravel() for state in zip(*states, strict=True)]
+    np.testing.assert_allclose(found, friction, rtol=0, atol=1e-9 * scale)
+    text = x.write("c", tmp_path / "c.h").read_text()
+    assert "the load being the torque of the" in text
+    big = re.search(r"-D(\w+_EXAMPLE)", text)
+    (tmp_path / "try.c").write_text('#include "c.h"\n')
+    run = ["gcc", "-std=c99", *STRICT, f"-D{big[1]}", str(tmp_path / "try.c"), "-o", str(tmp_path / "try"), "-lm"]
+    subprocess.run(run, check=True)
+    assert subprocess.run([str(tmp_path / "try")], check=False, capture_output=True).returncode == 0
+    casadi = x.write("casadi", tmp_path / "y.py")
+    if find_spec("casadi"):
+        found = [module(casadi).friction(*state).full().ravel() for state in zip(*states, strict=True)]
+        np.testing.assert_allclose(found, friction, rtol=0, atol=1e-9 * scale)

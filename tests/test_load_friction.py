@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import complex_dynamics
 import numpy as np
 import pytest
 from identified import case, moved
@@ -19,13 +20,13 @@ from ident.estimate import Prior, estimated, neutral_prior
 from ident.experiment import read_experiment
 from ident.export.formats import export_to
 from ident.model import Coulomb, Dahl, DriveInertia, LoadFriction, Model, Offset, SmoothCoulomb, Viscous, torque
-from ident.model.term import columns, names, pull_back
+from ident.model.term import columns, entries, names, pull_back
 from ident.pipelines.identify import run, validate
 from ident.pipelines.loaded import load
 from ident.pipelines.select import SETTLED, identified_load
 from ident.regression import compress
 from ident.report.drawings import friction_law
-from ident.simulation import plant
+from ident.simulation import ComputedTorque, acceleration, plant, rollouts, simulate, simulate_fixed
 
 
 @pytest.mark.parametrize("seed", range(cases(10)))
@@ -48,6 +49,96 @@ def test_the_column_is_the_load_by_pinocchio_times_the_law(seed):
     dahl = Dahl(1e-3, own)
     column = columns(LoadFriction.of(bodies, dahl), robot, q, qd, qdd)
     np.testing.assert_allclose(column, load_ * columns(dahl, robot, q, qd, qdd), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(cases(10)))
+def test_the_way_back_from_its_column_is_that_of_the_complex_step(seed):
+    """The load is that of a regressor written in the base's frame, its magnitude the load or minus the load."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 7))
+    robot = random_tree(rng, n, points=True)
+    bodies = random_bodies(rng, n)
+    own = tuple(rng.choice(robot.joint_names, size=int(rng.integers(1, n + 1)), replace=False).tolist())
+    at = [robot.joint_names.index(joint) for joint in own]
+    x = rng.normal(size=(3, 11, n)) * np.array([1.0, 2.0, 5.0])[:, None, None]
+    slow = lambda qd: np.tanh(qd / 0.3)  # noqa: E731
+    for law, shape in ((SmoothCoulomb(0.3, own), slow), (Coulomb(0.2, own), lambda qd: np.sign(qd.real) * 1.0)):
+        if isinstance(law, Coulomb):
+            x[1] = np.where(np.abs(x[1]) > 0.2, x[1], 0.3)
+        term = LoadFriction.of(bodies, law)
+        weights = rng.normal(size=(len(entries(term, robot)), 11))
+        found = pull_back(term, robot, *x, weights)
+        for order in range(3):
+            for j in range(n):
+                moved = x.astype(complex)
+                moved[order, :, j] += 1j * complex_dynamics.STEP
+                load_ = (complex_dynamics.rigid_regressor(robot, *moved) @ bodies.ravel())[:, at]
+                column = np.sign(load_.real) * load_ * shape(moved[1])[:, at]
+                wanted = (weights.T * np.imag(column)).sum(axis=1) / complex_dynamics.STEP
+                np.testing.assert_allclose(found[order, :, j], wanted, rtol=0, atol=1e-9 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("seed", range(cases(10)))
+def test_accelerations_under_load_take_the_torque_of_pinocchio(seed):
+    """Other bodies load the joints than those that move; a coupled drive and every law of Coulomb friction beside."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 7))
+    robot = random_tree(rng, n, points=True)
+    bodies = random_bodies(rng, n)
+    heavy = bodies * rng.uniform(0.7, 1.3)
+    law = (SmoothCoulomb(0.3), Coulomb(), Dahl(0.01))[seed % 3]
+    model = Model(robot, (DriveInertia(), Viscous(), law, LoadFriction.of(heavy, law)))
+    inertia, viscous, coulomb, share = values = rng.uniform(0, 0.4, (4, n))
+    p = plant(model, np.append(bodies.ravel(), values))
+    q, qd, tau = rng.uniform(-2, 2, (3, 40, n)) * np.array([1.0, 1.0, 20.0])[:, None, None]
+    qdd = acceleration(p, q, qd, tau)
+    rigid, load_ = (pin_torque(pin_tree(robot, b), q, qd, qdd) for b in (bodies, heavy))
+    turned = np.tanh(qd / (0.3 if seed % 3 == 0 else 0.01))
+    again = rigid + inertia * qdd + viscous * qd + (coulomb + share * np.abs(load_)) * turned
+    np.testing.assert_allclose(again, tau, rtol=0, atol=1e-11 * np.abs(tau).max())
+
+
+def test_a_simulation_takes_the_torque_that_the_model_predicts_of_it():
+    _, model, _, theta, *_ = problem(1.2)
+    p = plant(model, theta)
+    assert p.friction_law.endswith("; viscous and load friction besides")
+
+    def drive(t, q, qd):
+        return np.array([30, 90, 60]) * (0.4 * np.sin(3 * t + np.arange(3)) - q) - 3 * qd
+
+    start = np.array([0.1, 0.2, -0.1]), np.array([0.5, -0.4, 0.1])
+    run_ = simulate(p, *start, np.linspace(0, 1, 101), drive)
+    assert run_.stopped is None
+    assert run_.method.startswith("Radau")
+    np.testing.assert_allclose(torque(model, theta, run_.q, run_.qd, run_.qdd), run_.tau, rtol=0, atol=1e-9)
+    applied = np.array([drive(t, q, qd) for t, q, qd in zip(run_.t, run_.q, run_.qd, strict=True)])
+    np.testing.assert_array_equal(run_.tau, applied)
+    fixed = simulate_fixed(p, *start, 1.0, 1e-3, drive, every=10)
+    np.testing.assert_allclose(fixed.q, run_.q, rtol=0, atol=1e-5)
+    without = simulate(plant(model, np.append(theta[:-3], [0, 0, 0])), *start, run_.t, drive)
+    assert np.abs(without.q - run_.q).max() > 0.05  # that it is there matters
+    change = np.gradient(run_.energy, run_.t)  # the drives' power less what friction takes
+    power = (run_.qd * (run_.tau - p.friction(run_.qd, run_.q, run_.qdd))).sum(axis=1)
+    np.testing.assert_allclose(change[1:-1], power[1:-1], atol=0.05 * np.abs(power).max())
+
+
+def test_computed_torque_counts_with_it():
+    _, model, _, theta, *_ = problem(1.0)
+    p = plant(model, theta)
+    wanted = np.array([[0.3, 0.2, 0.1], [0.4, -0.5, 0.2], [2.0, -3.0, 1.0]])
+    tau = ComputedTorque(p, 0.0, 0.0, lambda t: tuple(wanted))(0.0, *wanted[:2])
+    np.testing.assert_allclose(acceleration(p, wanted[:1], wanted[1:2], tau[None])[0], wanted[2], rtol=1e-9)
+
+
+def test_a_joint_that_its_load_locks_is_named():
+    _, model, _, theta, *_ = problem(1.0)
+    p = plant(model, np.append(theta[:-3], [0.0, 3.0, 0.0]))
+    q, qd = np.array([[0.1, 0.2, 0.1]]), np.array([[0.5, -1.0, 0.2]])
+    with pytest.raises(ModelError, match="no acceleration of joint 'lift' agrees with its friction"):
+        acceleration(p, q, qd, np.array([[0.0, 60.0, 0.0]]))
+    found = simulate(p, q[0], qd[0], [0.0, 1.0], lambda t, q, qd: np.array([0.0, 300.0 * t - 28.0, 0.0]))
+    assert found.stopped.startswith("no acceleration of joint 'lift' agrees")
+    assert found.stopped.endswith("at a share of the load near 1 a joint locks itself")
 
 
 def problem(factor: float):
@@ -91,10 +182,10 @@ def test_it_is_never_negative():
 
 def test_who_takes_it_and_who_says_no(tmp_path):
     c, model, without, theta, *_ = problem(1.0)
-    with pytest.raises(ModelError, match="a simulation does not know load friction, which needs the load"):
-        plant(model, theta)
-    with pytest.raises(ModelError, match="motions are designed without load friction"):
-        pull_back(model.terms[-1], c.robot, *np.zeros((3, 2, 3)), np.zeros((3, 2)))
+    with pytest.raises(ModelError, match="inertials of load friction must have shape"):
+        plant(Model(c.robot, (LoadFriction(),)), np.append(c.inertials.ravel(), np.ones(3)))
+    with pytest.raises(ModelError, match="rollouts do not take load friction, which the load decides"):
+        rollouts(plant(model, theta), np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((2, 3)), 1e-3)
     with pytest.raises(ModelError, match="inertials of the load"):
         LoadFriction.of([[np.nan] * 10], Coulomb())
     v = np.linspace(-1, 1, 9)
@@ -102,8 +193,9 @@ def test_who_takes_it_and_who_says_no(tmp_path):
     estimate = estimated(
         model, compress(model, moved("x", model, theta, 5)), Prior(c.inertials, "cad", {}), weight=1e-6
     )
-    done = export_to("c", estimate, tmp_path / "x.h", robot=c.robot, unvalidated=True)
-    assert any("lift.load_friction" in note and "has to add it" in note for note in done.notes)
+    for form, left in (("c", False), ("urdf", True)):
+        notes = export_to(form, estimate, tmp_path / form, robot=c.robot, unvalidated=True).notes
+        assert any("lift.load_friction" in note and "has to add it" in note for note in notes) == left
 
 
 def test_the_experiment_names_its_joints_and_each_keeps_its_law(tmp_path):

@@ -109,6 +109,25 @@ def inverse_dynamics(
     return out
 
 
+def inverse_dynamics_pull_back(
+    robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, weights: ArrayLike
+) -> Array:
+    """Return the derivative (3, N, n) of sum(weights * inverse_dynamics) by q, qd, qdd; weights (N, n).
+
+    Raises ModelError when a shape does not fit or a number is not finite.
+    """
+    from ident.dynamics.kernels import regressor_pull_back_rows
+
+    q, qd, qdd, weights = batch(robot, q=q, qd=qd, qdd=qdd, weights=weights)
+    theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
+    rows = np.einsum("sj,k->sjk", weights, theta.ravel()).reshape(len(q), -1)
+    out = np.empty((len(q), 3 * robot.n))
+    with kernel_threads(len(q)):
+        columns = dense_columns(robot.n)
+        regressor_pull_back_rows(tree(robot), q, qd, qdd, columns, checked(rows, rows.shape, "weights"), out)
+    return np.ascontiguousarray(out.reshape(len(q), 3, robot.n).transpose(1, 0, 2))
+
+
 def wrench_rows(robot: Robot, wrenches: ArrayLike | None, samples: int) -> Array:
     """Return wrenches as checked rows (N, 6 n), (0, 6 n) when there are none; ModelError when they do not fit."""
     if wrenches is None:

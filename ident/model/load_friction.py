@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.model.standard import COULOMB, SIGN
-from ident.model.term import Kind, Term, shape
+from ident.model.term import Kind, Term, shape, slopes_of
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
 
@@ -62,6 +62,22 @@ class LoadFriction:
     def column(self, q: Array, qd: Array, qdd: Array, load: Array) -> Array:
         """Return |load| f(qd), f being the law's column."""
         return np.abs(load) * self.law.column(q, qd, qdd)
+
+    def slopes(self, q: Array, qd: Array, qdd: Array, load: Array) -> list[Array]:
+        """Return the derivatives of the column by q, qd, qdd and the load."""
+        own = [np.abs(load) * slope for slope in slopes_of(self.law, q, qd, qdd)]
+        return [*own, np.sign(load) * self.law.column(q, qd, qdd)]
+
+    def continuous(self, q: Array, qd: Array, width: float, load: Array) -> Array:
+        """Return |load| times what is simulated of the law."""
+        law: Any = self.law
+        smooth = law.continuous(q, qd, width) if hasattr(law, "continuous") else law.column(q, qd, qd)
+        return np.asarray(np.abs(load) * smooth)
+
+    def symbol(self, q: Any, qd: Any, qdd: Any, load: Any) -> Any:
+        """Return |load| f(qd) of symbols, of a law that has some."""
+        law: Any = self.law
+        return np.abs(load) * law.symbol(q, qd, qdd)
 
     @property
     def shape(self) -> Mapping[str, float]:

@@ -1,10 +1,11 @@
 """What a joint term is: a small frozen dataclass with its numbers, what it means, and one function, `column`.
 
 Nothing is inherited. Besides the four members of `Term` it may have, where the defaults below do not do:
-`slopes(q, qd, qdd)`: the derivatives of its column by each of the three (without: by differences);
+`slopes(q, qd, qdd)`: the derivatives of its column by each of the three, and by its `SIGNALS` (without: differences);
 `continuous(q, qd, width)`: the column that a simulation integrates, jumps rounded over `width` (without: its column);
-`symbol(q, qd, qdd)`: the column of symbols, of which code is made (without: no code), signals of `RECORDED` that it
-needs by keyword; `symbol = column` where that is arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and powers;
+`symbol(q, qd, qdd)`: the column of symbols, of which code is made (without: no code), with the signals that it needs by
+keyword, as the two before; `symbol = column` where that is arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and
+powers;
 `energy(q)`: the potential energy of its column [J], where it keeps any;
 `needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`, `RECORDED`);
 `torques(q, qd, qdd, signals)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on,
@@ -28,7 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ident.arrays import Array
-from ident.dynamics.rigid_body import inverse_dynamics
+from ident.dynamics.rigid_body import inverse_dynamics, inverse_dynamics_pull_back
 from ident.errors import ModelError, nearest, require_known
 from ident.robot.robot import Robot
 
@@ -36,6 +37,13 @@ from ident.robot.robot import Robot
 #: torque that links with the inertials `term.inertials` (n, 10) need.
 SIGNALS: dict[str, Callable[[Any, Robot, Array, Array, Array], Array]] = {
     "load": lambda term, robot, q, qd, qdd: inverse_dynamics(robot, np.array(term.inertials), q, qd, qdd)
+}
+
+#: The derivatives (3, N, n) of sum(weights * signal) by q, qd, qdd, weights (N, n): the way back from these signals.
+SIGNALS_BACK: dict[str, Callable[[Any, Robot, Array, Array, Array, Array], Array]] = {
+    "load": lambda term, robot, q, qd, qdd, weights: inverse_dynamics_pull_back(
+        robot, np.array(term.inertials), q, qd, qdd, weights
+    )
 }
 
 #: Signals that a recording has beside its motion, or may have, and examples (N,) for any structure that depends on
@@ -245,9 +253,9 @@ def _seen(term: Term, robot: Robot, x: Array) -> Array:
 def pull_back(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
     """Return the derivative (3, N, n) of sum(weights * columns) with respect to q, qd, qdd; weights as columns.
 
-    Raises ModelError for a term that needs more than these three.
+    Raises ModelError for a term that needs more than these three and what `SIGNALS` makes of them.
     """
-    if getattr(term, "needs", ()):
+    if not follows_motion(term):
         fix = f"Leave {term.kind.key} out of the design"
         raise ModelError(f"motions are designed without {term.kind.words}", fix=fix)
     found, each = np.zeros((3, *q.shape)), weights
@@ -256,25 +264,40 @@ def pull_back(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, weights
         each = np.zeros((len(directions), len(q)))
         for (j, k), row in zip(entries(term, robot), weights, strict=True):
             each[k] += directions[k, j] * row
-    for order, slope in enumerate(_slopes(term, [_seen(term, robot, x) for x in (q, qd, qdd)])):
+    needs: tuple[str, ...] = getattr(term, "needs", ())
+    signals = {name: _seen(term, robot, SIGNALS[name](term, robot, q, qd, qdd)) for name in needs}
+    slopes = slopes_of(term, *(_seen(term, robot, x) for x in (q, qd, qdd)), **signals)
+    for order, slope in enumerate(slopes):
         if isinstance(slope, np.ndarray) or slope:
-            part = (each * slope).T
+            part = np.zeros_like(q)
             if directions is None:
-                found[order][:, chosen(term.joints, robot)] = part
+                part[:, chosen(term.joints, robot)] = (each * slope).T
             else:
-                found[order] = part @ directions
+                part = (each * slope).T @ directions
+            if order < 3:
+                found[order] += part
+            else:
+                found += SIGNALS_BACK[needs[order - 3]](term, robot, q, qd, qdd, part)
     return found
 
 
-def _slopes(term: Term, signals: list[Array]) -> list[Array]:
+def follows_motion(term: Term) -> bool:
+    """Return whether q, qd, qdd say all that a term depends on, so that motions can be designed with it."""
+    return SIGNALS.keys() >= set(getattr(term, "needs", ()))
+
+
+def slopes_of(term: Term, q: Array, qd: Array, qdd: Array, **signals: Array) -> list[Array]:
+    """Return the derivatives of a term's column by q, qd, qdd (m, N) and by its signals."""
     own = getattr(term, "slopes", None)
     if own is not None:
-        return list(own(*signals))
-    found = []
-    for order, x in enumerate(signals):
-        step = 1e-6 * np.maximum(1.0, np.abs(x))
-        ahead, behind = ([*signals[:order], x + way * step, *signals[order + 1 :]] for way in (1.0, -1.0))
-        found.append((term.column(*ahead) - term.column(*behind)) / (2.0 * step))
+        return list(own(q, qd, qdd, **signals))
+    found, given = [], [q, qd, qdd, *signals.values()]
+    for order, x in enumerate(given):
+        step, ends = 1e-6 * np.maximum(1.0, np.abs(x)), []
+        for way in (1.0, -1.0):
+            moved = [*given[:order], x + way * step, *given[order + 1 :]]
+            ends.append(term.column(*moved[:3], **dict(zip(signals, moved[3:], strict=True))))
+        found.append((ends[0] - ends[1]) / (2.0 * step))
     return found
 
 

@@ -117,11 +117,15 @@ def as_estimated(loaded: Loaded, estimate: Estimate) -> Loaded:
     return found if stored is None else replace(found, processing=stored)  # which has calibrated delays already
 
 
-def as_run(loaded: Loaded) -> Loaded:
-    """Return the experiment with its logs read as its last run read them, where there is one of the same logs."""
+def as_run(loaded: Loaded) -> tuple[Loaded, Estimate | None]:
+    """Return the experiment as its last run fitted it, see `as_estimated`, and what it found.
+
+    None, and the experiment as its files have it, where there is no run, or one of another model.
+    """
     with suppress(IdentError):
-        return replace(loaded, processing=_stored(loaded, load_estimate(results_folder(loaded.experiment))))
-    return loaded
+        estimate = load_estimate(results_folder(loaded.experiment))
+        return as_estimated(loaded, estimate), estimate
+    return loaded, None
 
 
 def _stored(loaded: Loaded, estimate: Estimate) -> tuple[Processing, Processing] | None:

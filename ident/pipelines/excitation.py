@@ -12,6 +12,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.compare.difference import cad_theta
 from ident.errors import ExcitationError, IdentError, InputError, need, require_known
+from ident.estimate import Estimate
 from ident.estimate.least_squares import joint_noise
 from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
@@ -26,14 +27,14 @@ from ident.geometry.scene_file import read_scene
 from ident.logs import Motion
 from ident.logs.check import NOTES
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
-from ident.model.term import Term
+from ident.model.term import Term, follows_motion
 from ident.pipelines.doctor import doctor
 from ident.pipelines.estimated import as_run, results_folder
 from ident.pipelines.known_torques import KnownTorques, known_torques, stated
-from ident.pipelines.loaded import described_in, load
+from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.steps import Warned, motions
 from ident.pipelines.wishes import ExciteWishes
-from ident.regression import Regression, compress
+from ident.regression import Regression, base_parameters, compress
 from ident.robot import Robot, read_robot
 
 FILES = (
@@ -322,22 +323,23 @@ def friction_terms(robot: Robot) -> list[Term]:
 
 
 def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[str, str]) -> _Known:
-    """Return what an experiment says, whose logs count already."""
+    """Return what an experiment says, as its last run has it, whose logs count already."""
     assert wishes.after is not None
     if wishes.cad is not None:
         raise ExcitationError("--cad and --after are both given", fix="The experiment names its own CAD table")
     if wishes.drive_inertia or not wishes.friction:
         flag = "--drive-inertia" if wishes.drive_inertia else "--no-friction"
         raise ExcitationError(f"{flag} and --after are both given", fix="The experiment has a model of its own")
-    loaded = as_run(load(wishes.after))
-    if loaded.robot.fingerprint() != robot.fingerprint():
-        problem = f"is about another robot, '{loaded.robot.name}'"
+    before = load(wishes.after)
+    if before.robot.fingerprint() != robot.fingerprint():
+        problem = f"is about another robot, '{before.robot.name}'"
         raise ExcitationError(problem, file=wishes.after, fix="Give the robot of that experiment")
+    loaded, found = _as_run(before, notes)
     inputs |= loaded.inputs
     experiment, warned, rates = loaded.experiment, list[Warned](), list[float]()
 
     def watched() -> Iterator[Motion]:
-        for motion in motions(loaded, experiment.fit, experiment.processing, warned):
+        for motion in motions(loaded, experiment.fit, None, warned):
             rates.append((len(motion.t) - 1) / float(motion.t[-1] - motion.t[0]) / math.prod(motion.decimation))
             yield motion
 
@@ -345,32 +347,61 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
     notes.extend(f"{w.about}: {w.message}" for w in warned if w.kind not in NOTES)
     theta, absent = None, tuple[str, ...]()
     if loaded.cad is not None and not np.isnan(loaded.cad).any():
-        theta, absent = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
-    estimate, own = wishes.estimate, results_folder(loaded.experiment) / "estimate.json"
-    torques = None
-    if estimate is None and own.is_file():
-        try:
-            torques = known_torques(own, loaded.model, theta, absent, notes, inputs)
-        except IdentError as cause:
-            notes.append(f"{own.parent.name}/{own.name} is not used for the torques: {cause}")
-    elif estimate is None:
-        notes.append(
-            f"there is no {own.parent.name}/{own.name}: with one, of `ident run`, torques are those that were"
-            " identified"
-        )
-    if torques is None:
-        torques = known_torques(estimate, loaded.model, theta, absent, notes, inputs)
+        values = {name: x for name, x in loaded.joint_values.items() if name in loaded.model.names}
+        theta, absent = cad_theta(loaded.model, loaded.cad, values)
+    torques = _torques_after(wishes, loaded, theta, absent, notes, inputs)
     if wishes.noise is not None:
         noise = _noise(wishes, robot, notes)
     else:
-        noise = joint_noise(regression)
-        stated = ", ".join(f"{s:.3g}" for s in noise)
-        notes.append(f"torque noise taken from what the logs of '{experiment.name}' leave unexplained: {stated}")
+        noise = joint_noise(regression) if found is None else found.sigma
+        whose = f"the logs of '{experiment.name}' leave" if found is None else "the last run leaves"
+        notes.append(f"torque noise taken from what {whose} unexplained: {', '.join(f'{s:.3g}' for s in noise)}")
     log_hz = wishes.log_rate
     if log_hz is None:
         log_hz = min(rates)
         notes.append(f"torques count {log_hz:.4g} times a second, as in the processed logs of '{experiment.name}'")
     return _Known(loaded.model, theta, absent, regression, noise, log_hz, torques)
+
+
+def _as_run(before: Loaded, notes: list[str]) -> tuple[Loaded, Estimate | None]:
+    """Return the experiment with the joint terms that its last run chose, but those that the motion does not tell."""
+    loaded, found = as_run(before)
+    terms = loaded.model.terms
+    left = dict.fromkeys(term.kind.words for term in terms if not follows_motion(term))
+    if found is not None and terms != before.model.terms:
+        kinds = dict.fromkeys(term.kind.key for term in terms if follows_motion(term))
+        notes.append(f"the model is that of {results_folder(loaded.experiment).name}'s last run: {', '.join(kinds)}")
+    if left:
+        notes.append(f"the motion is designed without {' and '.join(left)}, which it does not decide")
+        model = replace(loaded.model, terms=tuple(filter(follows_motion, terms)))
+        loaded = replace(loaded, model=model, base=base_parameters(model))
+    return loaded, found
+
+
+def _torques_after(
+    wishes: ExciteWishes,
+    loaded: Loaded,
+    theta: Array | None,
+    absent: tuple[str, ...],
+    notes: list[str],
+    inputs: dict[str, str],
+) -> KnownTorques | None:
+    """Return the torques of --estimate, of the experiment's last run, or of CAD's theta (p,)."""
+    model, own = loaded.model, results_folder(loaded.experiment) / "estimate.json"
+    described = replace(model, robot=loaded.described or loaded.robot)  # an estimate has its own calibration
+    if wishes.estimate is not None:
+        return known_torques(wishes.estimate, described, theta, absent, notes, inputs)
+    if own.is_file():
+        try:
+            return known_torques(own, described, theta, absent, notes, inputs)
+        except IdentError as cause:
+            notes.append(f"{own.parent.name}/{own.name} is not used for the torques: {cause}")
+    else:
+        notes.append(
+            f"there is no {own.parent.name}/{own.name}: with one, of `ident run`, torques are those that were"
+            " identified"
+        )
+    return known_torques(None, model, theta, absent, notes, inputs)
 
 
 def _deciding(wishes: ExciteWishes, notes: list[str]) -> Callable[[Trajectory], float]:

@@ -29,6 +29,7 @@ from ident.robot import Robot
 _ERRORS = 3.0  # of each joint's error, kept free where an estimate is used
 _GRID = 4001  # of positions and speeds; between its points no ripple of 200 waves grows by more than 1 %
 _BETWEEN = 1.01
+_LOADED = 0.5  # of the load: friction of a larger share has a load far below the limit, which would bound nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +128,19 @@ def identified_torques(file: Path, robot: Robot, notes: list[str]) -> KnownTorqu
         stop = start + len(each.names(term, model.robot))
         if term not in followed:
             most = _most(term, model.robot, found.theta[start:stop])
-            (left_out if most is None else greatest).append(term.kind.words.partition(",")[0])
-            beside += 0.0 if most is None else most
+            words = term.kind.words.partition(",")[0]
+            if most is None:
+                left_out.append(words)
+            else:
+                unbounded = [robot.joint_names[j] for j in np.flatnonzero(np.isinf(most))]
+                kept_free = np.where(np.isinf(most), 0.0, most)
+                beside += kept_free
+                left_out += [f"{words} of {' and '.join(unbounded)}"] if unbounded else []
+                greatest += [words] if kept_free.any() or not unbounded else []
         start = stop
     errors = joint_errors(found)
-    words = dict.fromkeys(["bodies", *(term.kind.words for term in followed)])
-    told = f"torques are those of {file.parent.name}/{file.name}: {', '.join(words)}"
+    counted = dict.fromkeys(["bodies", *(term.kind.words for term in followed)])
+    told = f"torques are those of {file.parent.name}/{file.name}: {', '.join(counted)}"
     if greatest:
         told += f"; {', '.join(dict.fromkeys(greatest))} at the greatest in either direction"
     kept = ", ".join(f"{_ERRORS * error:.3g}" for error in errors)
@@ -174,7 +182,7 @@ def _straight(term: Term) -> bool:
 
 
 def _most(term: Term, robot: Robot, theta: Array) -> Array | None:
-    """Return each joint's greatest magnitude (n,) of a term's torque within the joint's limits, None if it has none."""
+    """Return each joint's greatest magnitude (n,) of a term's torque within its limits, infinite or None for none."""
     found = np.zeros(robot.n)
     limits = [joint.limits for joint in robot.joints]
     if hasattr(term, "along") or (term.kind.friction and not all(np.isfinite(x.velocity) for x in limits)):
@@ -182,8 +190,8 @@ def _most(term: Term, robot: Robot, theta: Array) -> Array | None:
     entries = each.entries(term, robot)
     if "load" in getattr(term, "needs", ()):  # bodies cannot load a joint by more than it may give
         for k, (j, _) in enumerate(entries):
-            found[j] += abs(theta[k]) * limits[j].effort
-        return found if np.isfinite(found).all() else None
+            found[j] += abs(theta[k]) * limits[j].effort if abs(theta[k]) < _LOADED else np.inf
+        return found
     turn = [(-np.pi, np.pi) if np.isinf(x.allowed).any() else x.allowed for x in limits]
     low, high = np.array(turn).T
     share = np.linspace(0.0, 1.0, _GRID)[:, None]

@@ -1,8 +1,12 @@
-"""A model with numbers, and its acceleration: (D + armature) qdd = tau - C qd - g - friction - springs - offset."""
+"""A model with numbers, and its acceleration: (D + armature) qdd = tau - C qd - g - friction - springs - offset.
+
+Friction that grows with the load depends on qdd, for the load does; `_under_load` solves for both at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -27,7 +31,8 @@ class Acting:
     """A joint term with numbers: it acts with values[k] times its column of the speed v = directions[k] . qd.
 
     owners: names of the joints or coupled motors; directions (m, n); values (m,); width [rad/s; m/s]: over which a
-    column that jumps is rounded. signals: those that the term needs, which stay as they are.
+    column that jumps is rounded. signals: those that the term needs, which stay as they are. bodies (n, 10): inertials
+    of the load that the term needs, None where it needs none.
     """
 
     term: Term
@@ -36,16 +41,22 @@ class Acting:
     values: Array
     width: float
     signals: Mapping[str, float] = field(default_factory=dict)
+    bodies: Array | None = None
 
-    def column(self, q: Any, qd: Any) -> Any:
-        """Return the column that is integrated, from positions and speeds of the owners, numbers or symbols."""
+    def column(self, q: Any, qd: Any, load: Any = 1.0) -> Any:
+        """Return the column that is integrated, from positions and speeds of the owners, numbers or symbols.
+
+        load: on the owners, for a term that needs it.
+        """
+        given = dict(self.signals) if self.bodies is None else {**self.signals, "load": load}
         if hasattr(self.term, "continuous"):
-            return self.term.continuous(q, qd, self.width)
-        return self.term.column(q, qd, 0.0 * qd, **self.signals)
+            return self.term.continuous(q, qd, self.width, **given)
+        return self.term.column(q, qd, 0.0 * qd, **given)
 
-    def torque(self, q: Array, qd: Array) -> Array:
-        """Return the joint torques (..., n) at q, qd (..., n)."""
-        return np.asarray((self.values * self.column(q @ self.directions.T, qd @ self.directions.T)) @ self.directions)
+    def torque(self, q: Array, qd: Array, load: Array | float = 1.0) -> Array:
+        """Return the joint torques (..., n) at q, qd (..., n) and the load (..., m) on the owners."""
+        column = self.column(q @ self.directions.T, qd @ self.directions.T, load)
+        return np.asarray((self.values * column) @ self.directions)
 
     @property
     def levels_off(self) -> bool:
@@ -125,16 +136,28 @@ class Plant:
             + (f"; {smooth} friction besides" if smooth else "")
         )
 
-    def passive(self, q: Array, qd: Array) -> Array:
-        """Return the torque (..., n) of the joint terms at q, qd (..., n)."""
-        found = np.zeros(np.shape(qd))
+    @property
+    def loaded(self) -> tuple[Acting, ...]:
+        """The joint terms that need a load, and so the acceleration."""
+        return tuple(x for x in self.acting if x.bodies is not None)
+
+    def load(self, part: Acting, q: Array, qd: Array, qdd: Array) -> Array | float:
+        """Return the load (..., m) on the owners of a joint term at q, qd, qdd (..., n), 1 for one that needs none."""
+        if part.bodies is None:
+            return 1.0
+        rows = (np.ascontiguousarray(x.reshape(-1, self.robot.n)) for x in (q, qd, qdd))
+        return np.asarray(inverse(self, *rows, bodies=part.bodies).reshape(np.shape(qd)) @ part.directions.T)
+
+    def passive(self, q: Array, qd: Array, qdd: Array | None = None) -> Array:
+        """Return the torque (..., n) of the joint terms at q, qd, qdd (..., n); qdd: for the load, None without."""
+        found, still = np.zeros(np.shape(qd)), 0.0 * qd
         for x in self.acting:
-            found += x.torque(q, qd)
+            found += x.torque(q, qd, self.load(x, q, qd, still if qdd is None else qdd))
         return found
 
-    def friction(self, qd: Array) -> Array:
-        """Return the torque (..., n) of friction at qd (..., n)."""
-        return replace(self, acting=self.frictions).passive(0.0 * qd, qd)
+    def friction(self, qd: Array, q: Array | None = None, qdd: Array | None = None) -> Array:
+        """Return the torque (..., n) of friction at qd (..., n); q, qdd: of the load, 0 where they are not given."""
+        return replace(self, acting=self.frictions).passive(0.0 * qd if q is None else q, qd, qdd)
 
     def static(self, q: Array) -> Array:
         """Return the torque (..., n) of springs, offsets and what else is no friction at q (..., n), at rest."""
@@ -165,7 +188,7 @@ def plant(
     signals: what stays as it is while the plant moves, such as {"temperature": 40.0} [degC] of all joints, or
     {"time": inf} for joints that are warm.
     Raises ModelError when theta does not fit the model or is not finite, friction is negative, or a term needs what
-    simulations do not have, such as the load.
+    is not given.
     """
     robot, n = model.robot, model.robot.n
     values = checked(theta, (len(model.names),), "theta", ModelError)
@@ -177,18 +200,22 @@ def plant(
         owners, directions = along(term, robot)
         own = values[at : at + len(owners)]
         at += len(owners)
-        needs: tuple[str, ...] = getattr(term, "needs", ())
-        if not set(needs) <= signals.keys() & RECORDED.keys():
-            given = f", or give signals = {{'{needs[0]}': ...}}" if set(needs) <= RECORDED.keys() else ""
-            problem = f"a simulation does not know {term.kind.words}, which needs the {' and '.join(needs)}"
+        bodies, needs = None, set[str](getattr(term, "needs", ()))
+        if "load" in needs:
+            bodies = frozen(getattr(term, "inertials", ()), (n, 10), f"inertials of {term.kind.words}", ModelError)
+            needs -= {"load"}
+        if not needs <= signals.keys() & RECORDED.keys():
+            given = f", or give signals = {{'{min(needs)}': ...}}" if needs <= RECORDED.keys() else ""
+            problem = f"a simulation does not know {term.kind.words}, which needs the {' and '.join(sorted(needs))}"
             raise ModelError(problem, fix=f"Leave it out of the model{given}")
         given_signals = {name: signals[name] for name in needs}
-        still, pushed = (term.column(0 * probe, 0 * probe, 0 * probe + x, **given_signals) for x in (0.0, 1.0))
+        more = given_signals if bodies is None else {**given_signals, "load": 1.0}
+        still, pushed = (term.column(0 * probe, 0 * probe, 0 * probe + x, **more) for x in (0.0, 1.0))
         inertia = pushed - still
         armature += np.einsum("k,ki,kj->ij", own * inertia[0, 0], directions, directions)
         used = [k for k in range(len(own)) if own[k] != 0]
         names = tuple(owners[k] for k in used)
-        part = Acting(term, names, directions[used], own[used], friction_width, given_signals)
+        part = Acting(term, names, directions[used], own[used], friction_width, given_signals, bodies)
         if used and np.any(part.column(probe, probe)):  # as it is simulated: what has a state is 0 without a past
             acting.append(part)
     return Plant(robot, values[: model.n_rigid].reshape(n, 10), armature, tuple(acting))
@@ -215,10 +242,12 @@ def accelerations(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array
     """Return qdd (N, n) of C-contiguous (N, n) arrays that nobody checks; wrenches (N, 6 n).
 
     NaN or infinite where a joint moves nothing. The one place where the equations of motion are solved: by articulated
-    bodies, or by the mass matrix where a drive is coupled with several joints.
+    bodies, or by the mass matrix where a drive is coupled with several joints or friction grows with the load.
     """
     from ident.dynamics.articulated_body import forward_dynamics_rows
 
+    if plant.loaded:
+        return _under_load(plant, q, qd, tau, wrenches)
     left = tau - plant.passive(q, qd)
     if plant.drive is None:
         return solved(plant, q, qd, left, wrenches)
@@ -240,18 +269,59 @@ def solved(plant: Plant, q: Array, qd: Array, left: Array, wrenches: Array | Non
         return np.full(q.shape, np.nan)
 
 
+#: Rounds after which there is no acceleration that friction under load agrees with; the share of the torques to which
+#: it has to agree.
+_ROUNDS, _AGREED = 40, 1e-12
+
+
+def _under_load(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array | None) -> Array:
+    """Return the accelerations (N, n) where friction grows with the load, which depends on them.
+
+    Friction is F = (F / L) L with the load L = D_L qdd + h_L. The equations of motion are solved with the share F / L
+    of the load that qdd gives, until qdd stays. As the share of |L| f(qd) is f(qd) times the sign of L, that ends
+    exactly once the signs stay. Raises ModelError where no acceleration does.
+    """
+    free = replace(plant, acting=tuple(x for x in plant.acting if x.bodies is None))
+    left = tau - free.passive(q, qd)
+    qdd = solved(plant, q, qd, left, wrenches)
+    left, D = left - inverse(plant, q, qd, np.zeros(q.shape), wrenches), mass_matrices(plant, q)
+    bodies = [(x, x.bodies) for x in plant.acting if x.bodies is not None]
+    heavy = [(x, np.asarray(x.directions @ rigid_body.accelerated(plant.tree, b, fixed(q)))) for x, b in bodies]
+    for _ in range(_ROUNDS):
+        matrix, rest = D.copy(), left - (D @ qdd[:, :, None])[:, :, 0]
+        size = np.abs(left) + np.abs(rest)
+        for x, inertia in heavy:
+            load = np.asarray(plant.load(x, q, qd, qdd))
+            friction = x.values * x.column(q @ x.directions.T, qd @ x.directions.T, load)
+            share = np.divide(friction, load, out=np.zeros_like(load), where=load != 0.0)
+            matrix += x.directions.T @ (share[:, :, None] * inertia)
+            rest -= friction @ x.directions
+            size += np.abs(friction) @ np.abs(x.directions)
+        wrong = np.abs(rest) > _AGREED * size.max(axis=1, keepdims=True)
+        if not wrong.any():
+            return qdd
+        with suppress(np.linalg.LinAlgError):  # a joint that locks itself
+            qdd += np.linalg.solve(matrix, rest[:, :, None])[:, :, 0]
+    joint = plant.robot.joint_names[int(np.argmax(np.abs(rest)[wrong.any(axis=1)][0]))]
+    problem = f"no acceleration of joint '{joint}' agrees with its friction, which grows with the load that it makes"
+    raise ModelError(problem, fix="Take less load friction: at a share of the load near 1 a joint locks itself")
+
+
 def mass_matrices(plant: Plant, q: Array) -> Array:
     """Return D + armature (N, n, n)."""
     return rigid_body.accelerated(plant.tree, plant.inertials, fixed(np.ascontiguousarray(q))) + plant.armature
 
 
-def inverse(plant: Plant, q: Array, qd: Array, qdd: Array, wrenches: Array | None = None) -> Array:
-    """Return the torque (N, n) of the rigid bodies alone."""
+def inverse(
+    plant: Plant, q: Array, qd: Array, qdd: Array, wrenches: Array | None = None, *, bodies: Array | None = None
+) -> Array:
+    """Return the torque (N, n) of the rigid bodies alone, or of others (n, 10)."""
     from ident.dynamics.kernels import inverse_dynamics_rows
 
     out = np.empty(q.shape)
     pushed = plant.no_wrench if wrenches is None else fixed(wrenches)
-    inverse_dynamics_rows(plant.tree, plant.inertials, fixed(q), fixed(qd), fixed(qdd), pushed, out)
+    own = plant.inertials if bodies is None else bodies
+    inverse_dynamics_rows(plant.tree, own, fixed(q), fixed(qd), fixed(qdd), pushed, out)
     return out
 
 

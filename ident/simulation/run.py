@@ -137,7 +137,10 @@ class Slope:
             return np.full(y.shape, np.nan)
         q, qd = rows[:, :n].copy(), rows[:, n:].copy()
         tau = np.array([self.drives(float(t), x, v) for x, v in zip(q, qd, strict=True)])
-        qdd = accelerations(self.plant, q, qd, tau)
+        try:
+            qdd = accelerations(self.plant, q, qd, tau)
+        except ModelError as cause:
+            raise Stop(f"{cause.problem} at t = {float(t):g} s", cause.fix) from cause
         if np.isnan(qdd).any() and np.abs(qd).max() < RUNAWAY:  # the state is no reason for it
             at = q[np.isnan(qdd).any(axis=1)][:1]
             raise Stop(f"{singular(self.plant.robot, mass_matrices(self.plant, at)[0])} at t = {float(t):g} s")

@@ -312,9 +312,11 @@ def rollouts(plant: Plant, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, step: fl
 def _passive(plant: Plant) -> Program:
     """Return the torque of the plant's joint terms as a program of q and qd.
 
-    Raises ModelError for a term whose column is not made of arithmetic.
+    Raises ModelError for a term whose column is not made of arithmetic, or needs the load.
     """
     n = plant.robot.n
+    for x in plant.loaded:
+        raise ModelError(f"rollouts do not take {x.term.kind.words}, which the load decides", fix="Use simulate")
 
     def formula(q: Objects, qd: Objects) -> Objects:
         tau = np.zeros(n).astype(object)
@@ -385,7 +387,8 @@ def settling_rate(plant: Plant, q: Array) -> tuple[float, str]:
     """Return the greatest rate [1/s] at which friction ends a small motion at q (n,), and whose friction does most.
 
     Near standstill all friction is viscous, F = sum_k d_k d_k^T slope_k with slope_k that of the joint's (or motor's)
-    friction at q and no speed: the greatest eigenvalue of D^-1 F. 0 and "" without friction.
+    friction at q and no speed, under the load of the weight alone: the greatest eigenvalue of D^-1 F. 0 and "" without
+    friction.
     """
     found = _elements(plant, q)
     if not any(slope for _, slope, _ in found.values()):
@@ -419,9 +422,10 @@ def _elements(plant: Plant, q: Array) -> dict[str, tuple[Array, float, list[tupl
     the slope and the torque at a speed of 1, less than the slope where the term is steep at standstill."""
     found: dict[str, tuple[Array, float, list[tuple[float, float]]]] = {}
     for x in plant.frictions:
-        at, little = x.directions @ q, 1e-4 * x.width
-        slopes = x.values * (x.column(at, 0.0 * at + little) - x.column(at, 0.0 * at - little)) / (2.0 * little)
-        sizes = x.values * np.abs(x.column(at, 0.0 * at + 1.0))
+        at, little, load = x.directions @ q, 1e-4 * x.width, plant.load(x, q, 0.0 * q, 0.0 * q)
+        ends = [x.column(at, 0.0 * at + speed, load) for speed in (little, -little)]
+        slopes = x.values * (ends[0] - ends[1]) / (2.0 * little)
+        sizes = x.values * np.abs(x.column(at, 0.0 * at + 1.0, load))
         for owner, direction, slope, size in zip(x.owners, x.directions, slopes, sizes, strict=True):
             _, before, terms = found.get(owner, (direction, 0.0, []))
             found[owner] = direction, before + max(float(slope), 0.0), [*terms, (float(slope), float(size))]

@@ -192,7 +192,8 @@ class ComputedTorque:
         plant = self.plant
         wanted = _wanted(self.reference(t), t, (len(q),) * 3)
         qdd = wanted[2] + self.kd * (wanted[1] - qd) + self.kp * (wanted[0] - q)
-        return np.asarray(_inverse(plant, q, qd, qdd) + plant.armature @ qdd + plant.friction(qd) + plant.static(q))
+        joints = plant.armature @ qdd + plant.friction(qd, q, qdd) + plant.static(q)
+        return np.asarray(_inverse(plant, q, qd, qdd) + joints)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
 from ident.errors import ModelError
+from ident.model.load_friction import LoadFriction
 from ident.model.model import Model
 from ident.model.standard import COULOMB
 from ident.model.term import Term, along
@@ -100,7 +102,7 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
     offsets; gravity (n) is what is left of it at rest, mass_matrix (n, n) its slope along qdd; friction (n) is the
     torque of the terms that resist movement. regressor (n, b): inverse_dynamics + friction = Y phi. Those with a tanh
     take one over its width, the widest joint's, as the input `PER_WIDTH`; others are narrower as in the model. friction
-    and regressor take the `signals_of` the model, too.
+    and regressor take the `signals_of` the model, too, and friction takes q, qd, qdd where it grows with the load.
     Raises ModelError for terms without a formula and for numbers that do not fit.
     """
     if base.standard != model.names:
@@ -133,8 +135,8 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
             D[:, i] = D[:, i] + (terms(False, q, zeros(n), unit) - still)
         return D
 
-    def friction(qd: Objects, per_width: Objects, **signals: Objects) -> Objects:
-        return terms(True, zeros(n), qd, zeros(n), per_width[0], **signals)
+    def friction(qd: Objects, per_width: Objects, q: Objects, qdd: Objects, **signals: Objects) -> Objects:
+        return terms(True, q, qd, qdd, per_width[0], **signals)
 
     def regressor(q: Objects, qd: Objects, qdd: Objects, per_width: Objects, **signals: Objects) -> Objects:
         Y = np.concatenate([newton_euler.regressor(arm, q, qd, qdd), zeros(n, len(numbers))], axis=1)
@@ -144,12 +146,15 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
 
     q, qd, qdd = ({letter: joint_names(letter, robot.n)} for letter in ("q", "qd", "qdd"))
     width = signals_of(model) | {PER_WIDTH: (PER_WIDTH,)}
+    loaded = any("load" in getattr(term, "needs", ()) for term in model.terms)
+    resisting = friction if loaded else partial(friction, q=zeros(n), qdd=zeros(n))
     meaning = "M(q) qdd + C(q, qd) qd + g(q), without friction [N m; N]"
+    rubs = "friction at qd under the load of q, qd, qdd" if loaded else "viscous and Coulomb friction at qd"
     return (
         traced("inverse_dynamics", q | qd | qdd, "tau", inverse_dynamics, meaning),
         traced("gravity", q, "g", gravity, "torque that holds the arm still at q [N m; N]"),
         traced("mass_matrix", q, "M", mass_matrix, "M(q), drive inertia included [kg m^2; kg m; kg]"),
-        traced("friction", qd | width, "f", friction, "viscous and Coulomb friction at qd [N m; N]"),
+        traced("friction", (q | qd | qdd if loaded else qd) | width, "f", resisting, f"{rubs} [N m; N]"),
         traced("regressor", q | qd | qdd | width, "Y", regressor, "Y with Y phi = inverse_dynamics + friction"),
     )
 
@@ -158,24 +163,39 @@ def _columns(
     model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar, friction: bool | None, **signals: Objects
 ) -> Iterator[tuple[int, int, Scalar]]:
     """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
-    k = model.n_rigid
-    widths = [width_of(term) for term in model.terms if term.kind == COULOMB]
+    k, loads = model.n_rigid, dict[object, Objects]()
+    widest = max((width_of(term) for term in model.terms if term.kind in TURNING), default=1.0)
     for term in model.terms:
         if not hasattr(term, "symbol"):
             problem = f"{type(term).__name__} has no formula in one state of the robot, so no code is made of it"
             raise ModelError(problem)
+        if friction not in (None, term.kind.friction):
+            k += len(along(term, model.robot)[1])
+            continue
+        needs, law = getattr(term, "needs", ()), _relative(term, widest)
+        if "load" in needs and law.inertials not in loads:
+            bodies = regrouped(model.robot, np.array(law.inertials)).astype(object)
+            loads[law.inertials] = newton_euler.inverse_dynamics(mechanism(model.robot), bodies, q, qd, qdd)
+        given = {name: loads[law.inertials] if name == "load" else signals[name] for name in needs}
         for row in along(term, model.robot)[1]:
-            if friction in (None, term.kind.friction):
-                x, v, a = (row.astype(object) @ signal for signal in (q, qd, qdd))
-                needs = {name: signals[name] for name in getattr(term, "needs", ())}
-                own = {name: row.astype(object) @ s if len(s) == len(row) else s[0] for name, s in needs.items()}
-                if term.kind == COULOMB:
-                    narrower = max(widths) / width_of(term)
-                    column = np.tanh(v * per_width if narrower == 1.0 else v * (narrower * per_width))
-                else:
-                    column = term.symbol(x, v, a, **own)
-                yield from ((int(j), k, float(row[j]) * column) for j in np.flatnonzero(row))
+            x, v, a = (row.astype(object) @ signal for signal in (q, qd, qdd))
+            own = {name: row.astype(object) @ s if len(s) == len(row) else s[0] for name, s in given.items()}
+            column = law.symbol(x, v * per_width if term.kind in TURNING else v, a, **own)
+            yield from ((int(j), k, float(row[j]) * column) for j in np.flatnonzero(row))
             k += 1
+
+
+#: Kinds whose tanh is as wide as code is told.
+TURNING = COULOMB, LoadFriction.kind
+
+
+def _relative(term: Any, widest: float) -> Any:
+    """Return a term with its tanh in shares of the widest one, where it is of those that code is told."""
+    if term.kind not in TURNING:
+        return term
+    law = getattr(term, "law", term)
+    own = replace(law, tanh=law.tanh / widest)
+    return own if law is term else replace(term, law=own)
 
 
 def width_of(term: Term) -> float:

@@ -133,6 +133,7 @@ def shown(made: Controller, write: Callable[[float], str], real: str, constant: 
     return {
         "width": made.width,
         "signals": {name: len(x) for name, x in made.signals.items()},
+        "resisting": ", ".join(next(list(arrays_of(p)) for p in made.functions if p.name == "friction")),
         "about": c_comment(made.about),
         # two question marks could begin a trigraph, which is code
         "joints": [quoted(joint).replace("??", "?\\?") for joint in made.robot.joint_names],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from ident.errors import ModelError
 from ident.estimate.estimate import rounded
 from ident.export.identified import Identified
 from ident.export.text import number
-from ident.model import Coupled, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque
+from ident.model import Coupled, LoadFriction, Model, SmoothCoulomb, coupled_drives, coupled_motors, torque
 from ident.model.standard import COULOMB
 from ident.model.term import Term
 from ident.model.terms import kind_of, plain, restored
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-from ident.symbolic.functions import controller_functions, signals_of
+from ident.symbolic.functions import TURNING, controller_functions, signals_of
 from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program
 
@@ -42,6 +42,10 @@ _TAKEN = {
     "temperature": "temperature: of each joint [degC], an argument of friction and regressor.",
     "time": "time: one number [s], since the controller's start as since a recording's; an argument of both, too.",
 }
+_LOADED = (
+    "friction takes q, qd, qdd: load_friction is value * |load| * tanh(qd / width), the load being the torque of the",
+    "bodies that the fit took for it (1 m, 1 hx, ... above): of CAD, or without CAD the links that were fitted.",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +110,7 @@ def controller(item: Identified, target: str) -> Controller:
             if kind.name not in plain()
         ),
         *(_TAKEN[name] for name in signals),
+        *(_LOADED if any(isinstance(term, LoadFriction) for term in terms) else ()),
         f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
         *notes,
         "Multiplications, additions and sines, cosines, tanh a call: "
@@ -138,12 +143,16 @@ def _width(item: Identified) -> tuple[float, dict[str, float], str]:
 
     A result that has another law of Coulomb friction anywhere gets COULOMB_WIDTH at all joints.
     """
-    ending = f".{COULOMB.name}"
-    laws = {name: tuple(shape.items()) for name, shape in item.estimate.shapes.items() if name.endswith(ending)}
+    laws = {
+        name: tuple((key, x) for key, x in shape.items() if " " not in key)  # without the bodies of a load
+        for name, shape in item.estimate.shapes.items()
+        if kind_of(name) in TURNING
+    }
     if laws and all([kind for kind, _ in law] == ["tanh"] for law in laws.values()):
         each = {name: law[0][1] for name, law in laws.items()}
         widest = max(each.values())
-        others = ", ".join(f"{x:g} at {name.removesuffix(ending)}" for name, x in each.items() if x != widest)
+        owners = {name.rpartition(".")[0]: x for name, x in each.items() if x != widest}
+        others = ", ".join(f"{x:g} at {owner}" for owner, x in owners.items())
         return widest, each, f"as fitted{f'; {others}, narrower in the same ratio' if others else ''}"
     if not laws:
         return COULOMB_WIDTH, {}, "a choice: the result does not say which law was fitted"
@@ -167,6 +176,7 @@ def _terms(
         law: Term | None = (
             smooth if kind == COULOMB.name else restored(kind, item.estimate.shapes.get(name, {}), (owner,))
         )
+        law = replace(law, law=smooth) if isinstance(law, LoadFriction) else law
         own = owner in shares or owner in robot.joint_names or hasattr(law, "along")
         if law is None or not hasattr(law, "symbol") or not own:
             left.append(name)
@@ -196,7 +206,7 @@ def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Ar
         "inverse_dynamics": tau(q, qd, qdd)[0],
         "gravity": gravity[0],
         "mass_matrix": (tau(every, np.zeros((n, n)), np.eye(n)) - gravity).T,
-        "friction": tau(q, qd, rest, friction=True)[0],
+        "friction": tau(q, qd, qdd, friction=True)[0],
     }
     return state, {key: rounded(value) for key, value in found.items()}
 

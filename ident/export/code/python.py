@@ -31,14 +31,12 @@ _CASADI = Style(number=number, power=lambda x, p: f"sign({x}) * fabs({x}) ** {p}
 def _module(item: Identified, target: str, function: Callable[[Program], str]) -> Written:
     """Return a module with parameters, functions and self test; raises ModelError without robot."""
     made = controller(item, target)
-    more = "".join(f", {name}" for name in made.signals)
-    arguments = {"inverse_dynamics": "q, qd, qdd", "gravity": "q", "mass_matrix": "q", "friction": f"qd{more}"}
+    arguments = {program.name: ", ".join(arrays_of(program)) for program in made.functions}
     text = filled(
         "code/identified.py.j2",
         casadi="CasADi" in target,
         jax="JAX" in target,
         made=made,
-        more=more,
         about=comment(made.about, "#"),
         phi=list(zip(map(number, made.phi), comment(made.phi_lines, "#"), strict=True)),
         functions=[function(program) for program in made.functions],

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -207,6 +208,39 @@ def test_a_scheduler_without_workers_and_workers_of_another_version_are_named(tw
     monkeypatch.setattr(distributed.Client, "get_versions", other)
     with pytest.raises(InputError, match=r"worker tcp://\S+ has robot-ident 0.0.9, this process has 0.1.0. Install"):
         pipelines.fit(two, share=others)
+
+
+def test_processes_that_cannot_be_started_are_one_sentence(two):
+    place = {**os.environ, "DASK_TEMPORARY_DIRECTORY": str(two / "experiment.toml")}
+    words = [sys.executable, "-m", "ident", "fit", str(two), "--workers", "1"]
+    done = subprocess.run(words, env=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (told,) = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert told.startswith("error: --workers: a process could not be started ([Errno 20] Not a directory: ")
+    assert told.endswith("or leave this out.")
+
+
+def test_a_process_that_is_killed_while_it_starts_is_one_sentence():
+    def kill():
+        while not ended.is_set():
+            for child in psutil.Process().children():
+                if child.pid not in others and "spawn_main" in "".join(child.cmdline()):
+                    child.kill()
+            ended.wait(0.02)
+
+    psutil = pytest.importorskip("psutil")
+    ended, others = threading.Event(), {child.pid for child in psutil.Process().children()}
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        with (
+            pytest.raises(InputError, match=r"^--workers: a process could not be started \(.*\)\. Free memory"),
+            shared.sharing(Sharing(workers=1)),
+        ):
+            pass
+    finally:
+        ended.set()
+        killer.join()
 
 
 @pytest.mark.parametrize(

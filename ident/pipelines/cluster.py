@@ -41,7 +41,8 @@ _BEGIN = {
 def sharing(wishes: Sharing) -> Iterator[Client | None]:
     """Yield the client of the workers that are asked for, None where this process does the work alone.
 
-    Raises InputError where Dask is not installed, no scheduler or no worker answers, or a worker has other versions.
+    Raises InputError where Dask is not installed, no process can be started, no scheduler or no worker answers, or a
+    worker has other versions.
     """
     if wishes.workers is None and wishes.scheduler is None:
         yield None
@@ -51,23 +52,34 @@ def sharing(wishes: Sharing) -> Iterator[Client | None]:
     if wishes.workers is not None and wishes.workers < 1:
         raise InputError(f"is {wishes.workers}, wanted 1 or more", key="--workers")
     try:
-        import dask
-        from distributed import Client, LocalCluster
+        import distributed  # noqa: F401
     except ModuleNotFoundError:
         raise InputError("Dask is not installed", key="--workers", fix="pip install 'robot-ident[dask]'") from None
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")  # of other versions: said below
         if wishes.scheduler is None:
-            stack.enter_context(dask.config.set(_BEGIN))
-            cluster = LocalCluster(
-                n_workers=wishes.workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-            )
-            client = stack.enter_context(Client(stack.enter_context(cluster)))
+            client = _started(wishes.workers, stack)
         else:
             client = stack.enter_context(_connected(wishes.scheduler))
             _require_same_versions(client)
         yield client
+
+
+def _started(workers: int | None, stack: contextlib.ExitStack) -> Client:
+    """Return the client of so many processes on this machine, which end with the stack."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    stack.enter_context(dask.config.set(_BEGIN))
+    words = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    try:
+        cluster = stack.enter_context(LocalCluster(n_workers=workers, **words))
+        return stack.enter_context(Client(cluster))
+    except (OSError, RuntimeError) as cause:
+        problem = f"a process could not be started ({cause.__cause__ or cause})"
+        fix = "Free memory, give Dask a folder that it can write to (DASK_TEMPORARY_DIRECTORY), or leave this out"
+        raise InputError(problem, key="--workers", fix=fix) from None
 
 
 def _connected(scheduler: str) -> Client:

@@ -31,6 +31,7 @@ from ident.pipelines.steps import processing_of
 __all__ = ["days", "made", "two"]  # fixtures
 
 distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")  # which distributed needs
 pytestmark = pytest.mark.slow
 
 
@@ -61,6 +62,19 @@ def test_workers_give_the_digits_of_one_process(days, client):
 def test_workers_leave_numba_of_this_process_alone(client):
     assert set(client.run(os.getenv, "NUMBA_NUM_THREADS").values()) == {"1"}
     assert "NUMBA_NUM_THREADS" not in os.environ
+
+
+@pytest.mark.parametrize("bokeh", [True, False])
+def test_nobody_else_reaches_the_dashboard_and_its_address_is_told_where_there_is_one(caplog, monkeypatch, bokeh):
+    monkeypatch.setattr(shared, "find_spec", lambda name: bokeh or None)
+    caplog.set_level("INFO", "ident")
+    with shared.sharing(Sharing(workers=1)) as client:
+        link = client.dashboard_link
+        own = psutil.Process()
+        found = [c for p in (own, *own.children(recursive=True)) for c in p.net_connections() if c.status == "LISTEN"]
+    assert {connection.laddr.ip for connection in found} == {"127.0.0.1"}
+    told = [r.getMessage() for r in caplog.records if r.name == "ident"]
+    assert told == [f"what the processes do is shown at {link}"] * bokeh
 
 
 def test_a_killed_worker_loses_nothing(days, client, tmp_path):
@@ -228,7 +242,6 @@ def test_a_process_that_is_killed_while_it_starts_is_one_sentence():
                     child.kill()
             ended.wait(0.02)
 
-    psutil = pytest.importorskip("psutil")
     ended, others = threading.Event(), {child.pid for child in psutil.Process().children()}
     killer = threading.Thread(target=kill)
     killer.start()

@@ -11,11 +11,12 @@ import logging
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ident.errors import IdentError, InputError
 from ident.pipelines.wishes import Sharing
-from ident.tell import Tell
+from ident.tell import LOG, Tell
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -72,14 +73,17 @@ def _started(workers: int | None, stack: contextlib.ExitStack) -> Client:
     from distributed import Client, LocalCluster
 
     stack.enter_context(dask.config.set(_BEGIN))
-    words = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    words = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
     try:
         cluster = stack.enter_context(LocalCluster(n_workers=workers, **words))
-        return stack.enter_context(Client(cluster))
+        client = stack.enter_context(Client(cluster))
     except (OSError, RuntimeError) as cause:
         problem = f"a process could not be started ({cause.__cause__ or cause})"
         fix = "Free memory, give Dask a folder that it can write to (DASK_TEMPORARY_DIRECTORY), or leave this out"
         raise InputError(problem, key="--workers", fix=fix) from None
+    if find_spec("bokeh") is not None:  # without it Dask has no dashboard
+        LOG.info("what the processes do is shown at %s", client.dashboard_link)
+    return client
 
 
 def _connected(scheduler: str) -> Client:

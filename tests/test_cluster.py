@@ -189,17 +189,26 @@ def test_a_log_that_grows_while_it_is_read_is_refused(two, monkeypatch):
         compressed(loaded)
 
 
-def test_a_scheduler_that_is_not_there_is_one_sentence(two, monkeypatch):
+def test_a_scheduler_that_is_not_there_is_one_sentence_before_any_log_is_read(two, monkeypatch):
+    (two / "fleet.toml").write_text('[fleet]\ntitle = "One"\nexperiment = "experiment.toml"\ndata = ["dataset.toml"]\n')
+    change(two / "experiment.toml", "[model]\ncoulomb = { tanh = 0.05 }", "")
+    (two / "circle.csv").unlink()
     monkeypatch.setattr(shared, "PATIENCE_S", 0.5)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     before = sorted(p.name for p in two.iterdir())
     for address in (f"tcp://127.0.0.1:{port}", "nonsense://x"):
-        done = call("run", two, "--scheduler", address)
-        assert done.exit_code == 2
-        assert done.stderr.startswith(f"error: --scheduler: no Dask scheduler answers at '{address}'")
-        assert done.stderr.count("\n") == 1
+        for words in (
+            ["run", two],
+            ["fit", two],
+            ["compress", two, "-o", two / "a.npz"],
+            ["fleet", two / "fleet.toml"],
+        ):
+            done = call(*words, "--scheduler", address)
+            assert done.exit_code == 2, done.output
+            assert done.stderr.startswith(f"error: --scheduler: no Dask scheduler answers at '{address}'")
+            assert done.stderr.count("\n") == 1
     assert sorted(p.name for p in two.iterdir() if p.name != "results") == before
 
 

@@ -66,12 +66,12 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
     from ident.export import with_validation
 
     start, before = loaded, list(told)
-    loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
     for name in FILES:
         require_apart(where / name, sources_of(loaded.experiment))
     with whole_folder(where, FILES) as folder:
         with sharing(by) as client:
+            loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
             factors, result, anew = _judged(loaded, calibration, told, tell, command, client)
             while anew.springs:  # each one that is found is in the model next time
                 start = with_springs(start, anew.springs, before)
@@ -238,9 +238,9 @@ def _compressed(
     experiment: Experiment | str | Path, tell: Tell, share: Sharing
 ) -> tuple[Loaded, Factors, Found | None]:
     """Return an experiment, with the friction and calibration that its logs ask for, its factors, what was found."""
-    told = list[Warned]()
-    loaded, calibration = with_calibration(with_terms(load(experiment), told, tell), told, tell)
+    loaded, told = load(experiment), list[Warned]()
     with sharing(share) as client:
+        loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
         return loaded, compressed(loaded, told, tell, client), calibration
 
 

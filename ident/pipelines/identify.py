@@ -20,7 +20,17 @@ from ident.pipelines.calibration import Found, widened, with_calibration, with_l
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.estimated import experiment_of, made_from, origin_of, require_apart, results_folder, sources_of
-from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
+from ident.pipelines.factors import (
+    Factors,
+    as_compressed,
+    filtered_apart,
+    fitted,
+    joined,
+    load_factors,
+    missing,
+    pooled,
+    save_factors,
+)
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.select import advised, with_springs, with_terms, without_idle
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
@@ -230,7 +240,7 @@ def compress(
             with sharing(share) as client:
                 found = joined([found, compressed(left, (), tell, client)])
     save_factors(found, out, command)
-    log_warned(found.warned)
+    log_warned([*found.warned, *filtered_apart(found)])
     return found
 
 

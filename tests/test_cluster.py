@@ -150,10 +150,13 @@ def test_a_log_that_changes_while_its_parts_are_read_is_refused(two, client, sma
     loaded = load(two)
     settled = replace(loaded, processing=processing_of(loaded))
     long = begun(settled, "circle")
-    os.utime(two / "circle.parquet", (1, 1))
-    future = in_parts(client, shared.at_workers(client, settled), long)
-    with pytest.raises(LogError, match=r"circle.parquet: changed while it was read"):
-        future.result()
+    whole = (two / "circle.parquet").read_bytes()
+    for content in (whole, whole[:5000]):
+        (two / "circle.parquet").write_bytes(content)
+        os.utime(two / "circle.parquet", (1, 1))
+        future = in_parts(client, shared.at_workers(client, settled), long)
+        with pytest.raises(LogError, match=r"circle.parquet: changed while it was read"):
+            future.result()
 
 
 def test_the_command_shares_logs_out(days):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
+from ident.errors import IdentError, InputError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
 from ident.estimate.estimators import HEAVIER
@@ -22,6 +22,7 @@ from ident.files import FITTED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import as_lines, as_toml, in_words
 from ident.logs.check import NOTES, OVER
+from ident.logs.log import hashed, require_unchanged
 from ident.model import Model
 from ident.pipelines.estimated import processing_told
 from ident.pipelines.loaded import Loaded, described_in
@@ -73,7 +74,7 @@ def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
     also for a file that changes meanwhile.
     """
     own, told, repeated = loaded.experiment.processing, list[Warned](), list[str]()
-    inputs = hashed(loaded, name)
+    inputs = hashed(loaded.manifest, name)
 
     def watched() -> Iterator[Motion]:
         for number, motion in enumerate(motions(loaded, [name], own, told)):
@@ -84,9 +85,7 @@ def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
             yield motion
 
     regression = compress_any(packed_columns(loaded.model, loaded.base), watched())
-    for file, sha in hashed(loaded, name).items():
-        if sha != inputs[file]:
-            raise LogError("changed while it was read", file=file, fix="Wait until its recorder is done with it")
+    require_unchanged(loaded.manifest, name, inputs)
     model, processing = loaded.model, processing_of(loaded)
     return Factors(regression, loaded.robot.name, model.shapes, processing, inputs, tuple(told), tuple(repeated))
 
@@ -394,11 +393,6 @@ def _finite(value: Any) -> float:
 
 
 # ---- what is told --------------------------------------------------------------------------------------------------
-
-
-def hashed(loaded: Loaded, recording: str) -> dict[str, str]:
-    """Return file -> SHA-256 of a recording's files."""
-    return {f: file_sha256(locate(loaded.manifest, f)) for f in loaded.manifest.recording(recording).files}
 
 
 def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> Iterator[Warned]:

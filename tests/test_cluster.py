@@ -1,5 +1,6 @@
 """Logs shared out to real processes: the same digits, whoever does the work and whoever dies of it."""
 
+import contextlib
 import os
 import re
 import signal
@@ -82,22 +83,29 @@ def test_a_killed_worker_loses_nothing(days, client, tmp_path):
 
     loaded = load(days / "all.toml")
     alone = compressed(loaded)
-    (tmp_path / "seen").mkdir()
-
-    def kill():
-        while not (seen := list((tmp_path / "seen").iterdir())):
-            time.sleep(0.02)
-        os.kill(int(seen[0].suffix[1:]), signal.SIGKILL)
-        (tmp_path / "seen" / "killed").touch()
-
-    killer = threading.Thread(target=kill)
-    killer.start()
     settled = replace(loaded, processing=alone.processing)
-    task = partial(slowly, tmp_path / "seen")
-    found = list(shared.mapped(client, task, settled, loaded.experiment.fit, lambda *_: None, "reading logs"))
-    killer.join()
+    with killing(tmp_path / "seen", lambda seen: int(seen.suffix[1:])):
+        task = partial(slowly, tmp_path / "seen")
+        found = list(shared.mapped(client, task, settled, loaded.experiment.fit, lambda *_: None, "reading logs"))
     same_digits(pipelines.factors.joined(found).regression, alone.regression)
     assert len({p.suffix for p in (tmp_path / "seen").iterdir() if p.suffix}) > 1
+
+
+@contextlib.contextmanager
+def killing(folder, process):
+    """Kill process(file), once there is a file in a new folder, and say so there by one that is called "killed"."""
+
+    def kill():
+        while not (seen := list(folder.iterdir())):
+            time.sleep(0.02)
+        os.kill(process(seen[0]), signal.SIGKILL)
+        (folder / "killed").touch()
+
+    folder.mkdir()
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    yield
+    killer.join()
 
 
 @pytest.fixture
@@ -109,6 +117,46 @@ def small_parts(client, monkeypatch):
     client.register_plugin(SmallParts(100 * 7), name="small parts")
     yield
     client.unregister_worker_plugin("small parts")
+
+
+def as_parquet(two) -> None:
+    """Have the recording "circle" in a file that is read in parts."""
+    table = pd.read_csv(two / "circle.csv", header=None)
+    table.columns = [f"c{k}" for k in range(1, 6)]
+    table.to_parquet(two / "circle.parquet", row_group_size=130)
+    change(two / "dataset.toml", 'file = "circle.csv"', 'file = "circle.parquet"')
+
+
+def test_a_worker_killed_with_parts_of_a_log_loses_nothing(two, client, small_parts, tmp_path):
+    from at_workers import Held
+
+    as_parquet(two)
+    loaded = load(two)
+    alone = compressed(loaded)
+    client.register_plugin(Held(tmp_path / "seen", "_compressed"), name="held")
+    with killing(tmp_path / "seen", lambda seen: int(seen.suffix[1:])):
+        many = compressed(loaded, client=client)
+    client.unregister_worker_plugin("held")
+    same_digits(alone.regression, many.regression)
+    assert len({p.suffix for p in (tmp_path / "seen").iterdir() if p.suffix}) > 1
+
+
+def test_parts_that_are_put_on_the_disk_give_the_same_digits(two, monkeypatch):
+    import dask
+    from at_workers import SmallParts
+
+    as_parquet(two)
+    loaded = load(two)
+    monkeypatch.setattr(stream, "NUMBERS", 100 * 7)
+    alone = compressed(loaded)
+    limits = {f"distributed.worker.memory.{limit}": 1e-7 for limit in ("target", "spill")}
+    with dask.config.set(limits), shared.sharing(Sharing(workers=1)) as client:
+        client.register_plugin(SmallParts(100 * 7))
+        many = compressed(loaded, client=client)
+        (moved,) = client.run(lambda dask_worker: dict(dask_worker.data.cumulative_metrics)).values()
+    assert moved["disk-write", "count"] >= 12
+    assert moved["disk-read", "count"] >= 12
+    same_digits(alone.regression, many.regression)
 
 
 PROCESSINGS = {
@@ -123,11 +171,9 @@ PROCESSINGS = {
 @pytest.mark.parametrize("processing", PROCESSINGS)
 @pytest.mark.parametrize("clock", ["stamps", "rate"])
 def test_parts_of_a_long_recording_give_the_digits_of_one_process(two, client, small_parts, processing, clock):
-    table = pd.read_csv(two / "circle.csv", header=None)
-    table.columns = [f"c{k}" for k in range(1, 6)]
-    table.to_parquet(two / "circle.parquet", row_group_size=130)
+    as_parquet(two)
     change(two / "experiment.toml", "edge_s = 0.1", PROCESSINGS[processing])
-    change(two / "dataset.toml", 'file = "circle.csv"', 'file = "circle.parquet"\nrows = [21, 1190]')
+    change(two / "dataset.toml", 'file = "circle.parquet"', 'file = "circle.parquet"\nrows = [21, 1190]')
     if clock == "rate":
         text = (two / "dataset.toml").read_text()
         (two / "dataset.toml").write_text(re.sub(r"time = \{.*\}", "time = { rate_hz = 100.0 }", text))
@@ -143,10 +189,7 @@ def test_parts_of_a_long_recording_give_the_digits_of_one_process(two, client, s
 
 
 def test_a_log_that_changes_while_its_parts_are_read_is_refused(two, client, small_parts):
-    table = pd.read_csv(two / "circle.csv", header=None)
-    table.columns = [f"c{k}" for k in range(1, 6)]
-    table.to_parquet(two / "circle.parquet")
-    change(two / "dataset.toml", 'file = "circle.csv"', 'file = "circle.parquet"')
+    as_parquet(two)
     loaded = load(two)
     settled = replace(loaded, processing=processing_of(loaded))
     long = begun(settled, "circle")
@@ -213,6 +256,36 @@ def test_a_scheduler_that_is_not_there_is_one_sentence_before_any_log_is_read(tw
             assert done.stderr.startswith(f"error: --scheduler: no Dask scheduler answers at '{address}'")
             assert done.stderr.count("\n") == 1
     assert sorted(p.name for p in two.iterdir() if p.name != "results") == before
+
+
+def test_a_scheduler_that_dies_meanwhile_is_one_sentence(two, tmp_path):
+    from at_workers import Held
+
+    started = []
+
+    def start(program, *words):
+        command = (sys.executable, "-m", f"distributed.cli.dask_{program}", "--host", "127.0.0.1", "--no-dashboard")
+        place = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        started.append(subprocess.Popen((*command, *words), env=place, stderr=subprocess.PIPE, text=True))
+        return started[-1]
+
+    scheduler = start("scheduler", "--port", "0")
+    address = next(found[0] for line in scheduler.stderr if (found := re.search(r"tcp://127\.0\.0\.1:\d+", line)))
+    start("worker", address, "--nthreads", "1", "--no-nanny")
+    try:
+        with distributed.Client(address) as client:
+            client.register_plugin(Held(tmp_path / "seen", "begun"))
+        with killing(tmp_path / "seen", lambda _: scheduler.pid):
+            words = [sys.executable, "-m", "ident", "fit", str(two), "--scheduler", address, "-o", str(two / "a.json")]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+    assert done.returncode == 2
+    told = r"error: reading logs: the scheduler is gone \(\w+\)\. Start it again; nothing was written\.\n"
+    assert re.fullmatch(told, done.stderr)
+    assert not (two / "a.json").exists()
 
 
 def test_a_scheduler_without_workers_and_workers_of_another_version_are_named(two, client, monkeypatch):

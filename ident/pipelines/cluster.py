@@ -89,7 +89,8 @@ def _started(workers: int | None, stack: contextlib.ExitStack) -> Client:
 def _connected(scheduler: str) -> Client:
     from distributed import Client
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is raised
+    for name in ("distributed", "distributed.client"):  # what goes wrong is raised
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=PATIENCE_S)
     except (OSError, ValueError) as cause:

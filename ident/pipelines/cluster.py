@@ -10,7 +10,7 @@ import contextlib
 import logging
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 #: What has to be the same everywhere for results to be the same to the last digit.
-SAME = ("robot-ident", "numpy", "scipy", "numba", "distributed")
+SAME = ("robot-ident", "numpy", "scipy", "numba", "clarabel", "pandas", "pyarrow", "distributed")
 #: How long a scheduler, and its first worker, are waited for [s].
 PATIENCE_S = 20.0
 #: What processes begin with. Kernels and BLAS use one thread: there is a process for each core. Dask's own setting, to
@@ -109,14 +109,19 @@ def _connected(scheduler: str) -> Client:
 def _require_same_versions(client: Client) -> None:
     """Raise InputError that names a worker with another version than this process has."""
     found = client.get_versions(packages=SAME)
-    own = found["client"]["packages"]
     for address, there in found["workers"].items():
-        for name in SAME:
-            other = there["packages"].get(name)
-            if other != own[name]:
-                problem = f"worker {address} has {name} {other or 'not at all'}, this process has {own[name]}"
+        for name in ("python", *SAME):
+            other, own = (_version(at["packages"], name) for at in (there, found["client"]))
+            if other != own:
+                problem = f"worker {address} has {name} {other}, this process has {own}"
                 fix = "Install the same versions everywhere (constraints.txt)"
                 raise InputError(problem, key="--scheduler", fix=fix)
+
+
+def _version(packages: Mapping[str, str | None], name: str) -> str:
+    """Return a version; of Python what decides which code it can run."""
+    found = packages.get(name) or "not at all"
+    return ".".join(found.split(".")[:2]) if name == "python" else found
 
 
 def mapped(

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ident.tell import LOG
+
 _PACKAGE = Path(__file__).parent
 #: The files in which kernels, and what they inline, are written.
 SOURCES = ("dynamics/*.py", "*/*kernel*.py")
@@ -37,11 +39,30 @@ def cached_njit(**options: Any) -> Callable[[Any], Any]:
             finally:
                 numba.config.CACHE_DIR = before
             kept = dispatcher._cache
+            kept.load_overload = _telling(kept.load_overload)
             name = f"{Path(function.__code__.co_filename).parent.name}.{kept._impl.filename_base}"
             kept._cache_file = IndexDataCacheFile(str(folder), name, source_stamp=None)  # the folder's name tells
         return dispatcher
 
     return compiled
+
+
+def _telling(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `load`, which looks for a kernel that is kept, made to say so where there is none."""
+
+    def loaded(*given: Any) -> Any:
+        found = load(*given)
+        if found is None:
+            _tell_compiling()
+        return found
+
+    return loaded
+
+
+@cache
+def _tell_compiling() -> None:
+    """Say once why nothing seems to happen."""
+    LOG.info("compiling, once on this machine: it takes up to a minute")
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 from distributed import WorkerPlugin
 
 from ident.logs import stream
-from ident.pipelines import factors
+from ident.pipelines import compressed, factors
 
 
 class SmallParts(WorkerPlugin):
@@ -21,6 +21,26 @@ class SmallParts(WorkerPlugin):
 
     def teardown(self, worker) -> None:
         stream.NUMBERS = self.usual
+
+
+class Held(WorkerPlugin):
+    """A step of `compressed` that says at every worker who does it, and waits until somebody was killed."""
+
+    def __init__(self, folder: Path, step: str) -> None:
+        self.folder, self.step = folder, step
+
+    def setup(self, worker) -> None:
+        self.usual = getattr(compressed, self.step)
+        setattr(compressed, self.step, self.held)
+
+    def teardown(self, worker) -> None:
+        setattr(compressed, self.step, self.usual)
+
+    def held(self, *given):
+        (self.folder / f"{self.step}.{os.getpid()}").touch()
+        while not (self.folder / "killed").exists():
+            time.sleep(0.02)
+        return self.usual(*given)
 
 
 def slowly(before, loaded, name):

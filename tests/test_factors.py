@@ -105,6 +105,30 @@ def test_what_the_logs_chose_holds_for_the_days_that_follow(days):
     ]
 
 
+def test_logs_that_were_filtered_differently_are_named_and_kept_as_such(days, caplog):
+    for name, hz in (("all", 8), ("one", 10), ("more", 8)):
+        change(days / f"{name}.toml", "edge_s = 0.1", f"edge_s = 0.1\nposition_hz = {hz}")
+    pipelines.compress(days / "one.toml", days / "one.npz")
+    pipelines.compress(days / "more.toml", days / "two.npz")
+    assert "another way" not in caplog.text
+    pipelines.compress(days / "all.toml", days / "all.npz", append=days / "one.npz")
+    told = (
+        "factors: logs were processed in another way than the first: 'monday' (position_hz 8.0 in place of 10.0),"
+        " 'tuesday' (position_hz 8.0 in place of 10.0); compress all with one [processing], unless each needs its own"
+    )
+    assert caplog.text.count(told) == 1
+    for files in ([days / "one.npz", days / "two.npz"], [days / "all.npz"]):
+        estimate = pipelines.fit(days / "all.toml", factors=files).estimate
+        assert estimate.warnings.count(told) == 1
+        kept = {k: v for k, v in estimate.provenance.items() if k.startswith("processing") and "validate" not in k}
+        other = "position_hz = 8.0, edge_s = 0.1"
+        assert kept == {
+            "processing": "position_hz = 10.0, edge_s = 0.1",
+            "processing of monday": other,
+            "processing of tuesday": other,
+        }
+
+
 def test_factors_of_another_model_are_named(days):
     many = days / "many"
     pipelines.compress(days / "one.toml", many / "a.npz")

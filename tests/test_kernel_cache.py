@@ -29,10 +29,16 @@ from ident.jit import cached_njit
 @cached_njit()
 def kernel(x):
     return 10.0 * step(x)
+
+@cached_njit()
+def same(x):
+    return x
 """
 RUN = """
-from ident.dynamics.kernels import kernel
-print(kernel(1.0), sum(kernel.stats.cache_misses.values()))
+import logging
+from ident.dynamics.kernels import kernel, same
+logging.basicConfig(level=logging.INFO)
+print(same(kernel(1.0)), sum(kernel.stats.cache_misses.values()))
 """
 
 
@@ -45,7 +51,8 @@ def package(tmp_path):
         (folder / "dynamics").mkdir(parents=True)
         for empty in (folder, folder / "dynamics"):
             (empty / "__init__.py").touch()
-        shutil.copyfile(PACKAGE / "jit.py", folder / "jit.py")
+        for file in ("jit.py", "tell.py"):
+            shutil.copyfile(PACKAGE / file, folder / file)
         (folder / "dynamics" / "step.py").write_text(STEP, encoding="utf-8")
         (folder / "dynamics" / "kernels.py").write_text(KERNEL, encoding="utf-8")
         return folder
@@ -54,7 +61,7 @@ def package(tmp_path):
 
 
 def result(package: Path, **environment: str) -> tuple[float, int]:
-    """Return what the kernel gives in a new process, and how often that compiled it."""
+    """Return what the kernel gives in a new process, and how often that compiled it, which is said once."""
     # bytecode is known by the second in which its source was written: two changes of a test fall into one
     own = {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     others = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | own
@@ -63,6 +70,7 @@ def result(package: Path, **environment: str) -> tuple[float, int]:
         command, env=others | environment, cwd=package.parent, capture_output=True, text=True, check=True
     )
     value, compiled = done.stdout.split()
+    assert done.stderr.count("compiling, once on this machine") == (compiled != "0")
     return float(value), int(compiled)
 
 

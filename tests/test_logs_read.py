@@ -5,6 +5,7 @@ import sys
 from importlib.metadata import version
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -399,4 +400,30 @@ torque = { columns = [4, 5], unit = "N m" }
         read_log(write(tmp_path, signals.replace("[4, 5]", "[4, 6]"), "run.frames"), "run", TWO)
     (tmp_path / "run.frames").write_bytes(b"")
     with pytest.raises(LogError, match=r"run.frames: is empty, not one byte long"):
+        read_log(manifest, "run", TWO)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_whose_recorder_is_not_done_is_called_so_and_not_broken(tmp_path, monkeypatch, ending):
+    table = pd.DataFrame(0.01 * np.arange(4000.0).reshape(-1, 5), columns=list("tabcd"))
+    file = tmp_path / f"run.{ending}"
+    table.to_csv(file, index=False, header=False) if ending == "csv" else table.to_parquet(file)
+    signals = (
+        "[signals]\ntime = { rate_hz = 100.0 }\n"
+        'position = { columns = [2, 3], unit = "rad" }\ntorque = { columns = [4, 5], unit = "N m" }\n'
+    )
+    manifest = write(tmp_path, signals, file.name)
+    read = formats.read_chunks
+
+    def late(request):
+        """Let the recorder add the first half of a line, or of what a file of Parquet ends with."""
+        with file.open("a") as log:
+            log.write("40.0,40.0")
+        return read(request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ident.logs.log.read_chunks", late)
+        with pytest.raises(LogError, match=f"^run.{ending}: changed while it was read. Wait until its recorder is"):
+            read_log(manifest, "run", TWO)
+    with pytest.raises(LogError, match=r"has 2 columns, the lines before have 5|cannot be read as Parquet"):
         read_log(manifest, "run", TWO)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, isfinite, pi
@@ -177,11 +177,44 @@ def read_parts(
 ) -> Iterator[Log]:
     """Yield a recording in consecutive logs of `rows` rows (the last one shorter), as `read_log` would read it.
 
-    within: only these of its rows (start, stop), counted from 0; the files' SHA-256 are then left out.
+    within: only these of its rows (start, stop), counted from 0; the files' SHA-256 are then left out. Of a file that
+    changes meanwhile that is said, whatever else is wrong with it.
     """
+    before = {} if within else hashed(manifest, recording)
+    try:
+        yield from _parts(manifest, recording, robot, rows, within, before)
+    except LogError:
+        require_unchanged(manifest, recording, before)
+        raise
+
+
+def hashed(manifest: Manifest, recording: str) -> dict[str, str]:
+    """Return file -> SHA-256 of a recording's files."""
+    return {file: file_sha256(locate(manifest, file)) for file in manifest.recording(recording).files}
+
+
+def require_unchanged(manifest: Manifest, recording: str, before: Mapping[str, str]) -> None:
+    """Raise LogError that names a file of a recording that is not as it was; before: as `hashed` returned it."""
+    for file in before:
+        if file_sha256(locate(manifest, file)) != before[file]:
+            raise changed(file)
+
+
+def changed(file: str | None) -> LogError:
+    """Return the error of a file that changed while it was read."""
+    return LogError("changed while it was read", file=file, fix="Wait until its recorder is done with it")
+
+
+def _parts(
+    manifest: Manifest,
+    recording: str,
+    robot: Robot,
+    rows: int,
+    within: tuple[int, int] | None,
+    hashes: Mapping[str, str],
+) -> Iterator[Log]:
     record = manifest.recording(recording)
-    paths = {file: locate(manifest, file) for file in record.files}
-    sources = tuple(Source(f, "" if within else file_sha256(path)) for f, path in paths.items())
+    sources = tuple(Source(f, hashes.get(f, "")) for f in record.files)
     if not sources:
         raise LogError("all its signals are made up: no file is read", file=manifest.file, key=recording)
     line = formats.line_of_first_row(locate(manifest, sources[0].file), manifest.text)
@@ -248,8 +281,7 @@ def span(manifest: Manifest, recording: str, robot: Robot, rows: int) -> tuple[i
     A log is counted once, as long as its files stay as they are. Raises LogError as `read_parts` does.
     """
     record = manifest.recording(recording)
-    content = tuple(file_sha256(locate(manifest, f)) for f in record.files)
-    return _span(manifest, record, robot, rows, content)
+    return _span(manifest, record, robot, rows, tuple(hashed(manifest, recording).values()))
 
 
 @lru_cache(maxsize=64)

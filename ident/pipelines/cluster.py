@@ -10,12 +10,13 @@ import contextlib
 import logging
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ident.errors import IdentError, InputError
 from ident.pipelines.wishes import Sharing
-from ident.tell import Tell
+from ident.tell import LOG, Tell
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -24,7 +25,7 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 #: What has to be the same everywhere for results to be the same to the last digit.
-SAME = ("robot-ident", "numpy", "scipy", "numba", "distributed")
+SAME = ("robot-ident", "numpy", "scipy", "numba", "clarabel", "pandas", "pyarrow", "distributed")
 #: How long a scheduler, and its first worker, are waited for [s].
 PATIENCE_S = 20.0
 #: What processes begin with. Kernels and BLAS use one thread: there is a process for each core. Dask's own setting, to
@@ -41,7 +42,8 @@ _BEGIN = {
 def sharing(wishes: Sharing) -> Iterator[Client | None]:
     """Yield the client of the workers that are asked for, None where this process does the work alone.
 
-    Raises InputError where Dask is not installed, no scheduler or no worker answers, or a worker has other versions.
+    Raises InputError where Dask is not installed, no process can be started, no scheduler or no worker answers, or a
+    worker has other versions.
     """
     if wishes.workers is None and wishes.scheduler is None:
         yield None
@@ -51,29 +53,44 @@ def sharing(wishes: Sharing) -> Iterator[Client | None]:
     if wishes.workers is not None and wishes.workers < 1:
         raise InputError(f"is {wishes.workers}, wanted 1 or more", key="--workers")
     try:
-        import dask
-        from distributed import Client, LocalCluster
+        import distributed  # noqa: F401
     except ModuleNotFoundError:
         raise InputError("Dask is not installed", key="--workers", fix="pip install 'robot-ident[dask]'") from None
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")  # of other versions: said below
         if wishes.scheduler is None:
-            stack.enter_context(dask.config.set(_BEGIN))
-            cluster = LocalCluster(
-                n_workers=wishes.workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-            )
-            client = stack.enter_context(Client(stack.enter_context(cluster)))
+            client = _started(wishes.workers, stack)
         else:
             client = stack.enter_context(_connected(wishes.scheduler))
             _require_same_versions(client)
         yield client
 
 
+def _started(workers: int | None, stack: contextlib.ExitStack) -> Client:
+    """Return the client of so many processes on this machine, which end with the stack."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    stack.enter_context(dask.config.set(_BEGIN))
+    words = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
+    try:
+        cluster = stack.enter_context(LocalCluster(n_workers=workers, **words))
+        client = stack.enter_context(Client(cluster))
+    except (OSError, RuntimeError) as cause:
+        problem = f"a process could not be started ({cause.__cause__ or cause})"
+        fix = "Free memory, give Dask a folder that it can write to (DASK_TEMPORARY_DIRECTORY), or leave this out"
+        raise InputError(problem, key="--workers", fix=fix) from None
+    if find_spec("bokeh") is not None:  # without it Dask has no dashboard
+        LOG.info("what the processes do is shown at %s", client.dashboard_link)
+    return client
+
+
 def _connected(scheduler: str) -> Client:
     from distributed import Client
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is raised
+    for name in ("distributed", "distributed.client"):  # what goes wrong is raised
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=PATIENCE_S)
     except (OSError, ValueError) as cause:
@@ -92,14 +109,19 @@ def _connected(scheduler: str) -> Client:
 def _require_same_versions(client: Client) -> None:
     """Raise InputError that names a worker with another version than this process has."""
     found = client.get_versions(packages=SAME)
-    own = found["client"]["packages"]
     for address, there in found["workers"].items():
-        for name in SAME:
-            other = there["packages"].get(name)
-            if other != own[name]:
-                problem = f"worker {address} has {name} {other or 'not at all'}, this process has {own[name]}"
+        for name in ("python", *SAME):
+            other, own = (_version(at["packages"], name) for at in (there, found["client"]))
+            if other != own:
+                problem = f"worker {address} has {name} {other}, this process has {own}"
                 fix = "Install the same versions everywhere (constraints.txt)"
                 raise InputError(problem, key="--scheduler", fix=fix)
+
+
+def _version(packages: Mapping[str, str | None], name: str) -> str:
+    """Return a version; of Python what decides which code it can run."""
+    found = packages.get(name) or "not at all"
+    return ".".join(found.split(".")[:2]) if name == "python" else found
 
 
 def mapped(

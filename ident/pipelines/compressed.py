@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ident.errors import LogError
 from ident.estimate.least_squares import FAR, reweighted
 from ident.logs import LogReport, Motion, check_log, locate
 from ident.logs.check import together
+from ident.logs.log import changed, hashed
 from ident.logs.process import Prepared, repeats
 from ident.logs.stream import Plan, plan_parts, read_part, without_margin
 from ident.pipelines.cluster import at_workers, mapped, results, submitted
-from ident.pipelines.factors import Factors, hashed, of_processing, of_recording
+from ident.pipelines.factors import Factors, of_processing, of_recording
 from ident.pipelines.factors import joined as joined_factors
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import Warned, delayed, findings_of, motions, processing_of, rounded
@@ -145,7 +145,7 @@ def begun(loaded: Loaded, name: str) -> Factors | Long:
     if plan is None:
         return of_recording(loaded, name)
     stamps = _stamps(loaded, name)
-    return Long(plan, hashed(loaded, name), stamps)
+    return Long(plan, hashed(loaded.manifest, name), stamps)
 
 
 def in_parts(client: Client, common: Future, long: Long) -> Future:
@@ -170,9 +170,11 @@ def in_parts(client: Client, common: Future, long: Long) -> Future:
 
 def _read(loaded: Loaded, long: Long, number: int) -> Ready:
     plan = long.plan
-    log = read_part(loaded.manifest, loaded.robot, plan, number)
-    if _stamps(loaded, plan.name) != long.stamps:
-        raise LogError("changed while it was read", file=plan.file, fix="Wait until its recorder is done with it")
+    try:
+        log = read_part(loaded.manifest, loaded.robot, plan, number)
+    finally:
+        if _stamps(loaded, plan.name) != long.stamps:
+            raise changed(plan.file)
     own = without_margin(log)
     report = check_log(own, loaded.robot)
     rounding = tuple(rounded(own, report, plan.processing)) if number == 0 else ()

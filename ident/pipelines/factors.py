@@ -8,20 +8,21 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ident.errors import IdentError, InputError, LogError, RegressionError, cut, plural
+from ident.errors import IdentError, InputError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
 from ident.estimate.estimators import HEAVIER
 from ident.files import FITTED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
-from ident.logs.automatic import as_lines, in_words
+from ident.logs.automatic import as_lines, as_toml, in_words
 from ident.logs.check import NOTES, OVER
+from ident.logs.log import hashed, require_unchanged
 from ident.model import Model
 from ident.pipelines.estimated import processing_told
 from ident.pipelines.loaded import Loaded, described_in
@@ -43,7 +44,8 @@ class Factors:
 
     robot: its name; shapes: what the model's parameters mean (`Model.shapes`); processing: of fits and of predictions;
     inputs: file -> SHA-256; warned: what was found in the logs; repeated: recordings that repeat their motion;
-    known_as: names that recordings had before they were pooled with others of the same name; pulls: as of `Loaded`.
+    known_as: names that recordings had before they were pooled with others of the same name; pulls: as of `Loaded`;
+    filtered: recordings -> how they were processed, where that is not as `processing` says.
     """
 
     regression: Regression
@@ -55,6 +57,7 @@ class Factors:
     repeated: tuple[str, ...] = ()
     known_as: tuple[str, ...] = ()
     pulls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    filtered: Mapping[str, Processing] = field(default_factory=dict)
 
 
 def of_recordings(loaded: Loaded) -> Factors:
@@ -71,7 +74,7 @@ def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
     also for a file that changes meanwhile.
     """
     own, told, repeated = loaded.experiment.processing, list[Warned](), list[str]()
-    inputs = hashed(loaded, name)
+    inputs = hashed(loaded.manifest, name)
 
     def watched() -> Iterator[Motion]:
         for number, motion in enumerate(motions(loaded, [name], own, told)):
@@ -82,9 +85,7 @@ def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
             yield motion
 
     regression = compress_any(packed_columns(loaded.model, loaded.base), watched())
-    for file, sha in hashed(loaded, name).items():
-        if sha != inputs[file]:
-            raise LogError("changed while it was read", file=file, fix="Wait until its recorder is done with it")
+    require_unchanged(loaded.manifest, name, inputs)
     model, processing = loaded.model, processing_of(loaded)
     return Factors(regression, loaded.robot.name, model.shapes, processing, inputs, tuple(told), tuple(repeated))
 
@@ -111,13 +112,14 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     estimate = estimated(loaded.model, regression, None if alone else loaded.prior, **experiment.words)
     tell("fitting", 1, 1)
     warned += [Warned("fit", message, message) for message in estimate.warnings]
-    warned += (*_parked(loaded, estimate), *_turned(loaded))
+    warned += (*_parked(loaded, estimate), *_turned(loaded), *filtered_apart(factors))
     fix = "leave one out of [model], or log where it does"
     warned += [Warned("model", "term", f"{told}; {fix}") for told in one_for_another(loaded.model, regression)]
     more = tuple(str(w) for w in warned if w.about != "fit" and w.kind not in NOTES)
     notes = tuple(str(w) for w in warned if w.kind in NOTES)
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
     origin = {FITTED: seen} | processing_told(factors.processing)
+    origin |= {f"processing of {name}": as_toml(own) for name, own in factors.filtered.items()}
     origin |= provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
     doubts = (*unusable(warned), *estimate.implausible, *_too_large(loaded, warned))
     estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
@@ -146,6 +148,19 @@ def _turned(loaded: Loaded) -> Iterator[Warned]:
         names = ", ".join(loaded.robot.joint_names[j] for j in np.flatnonzero(np.any(gains < 0, axis=0)))
         told = f"the torque of {names} is turned round (`gain` -1)"
         yield Warned(loaded.experiment.data.name, "turned", f"{told}: is that so on this robot?")
+
+
+def filtered_apart(factors: Factors) -> Iterator[Warned]:
+    """Say which recordings were processed in another way than the first, and how."""
+    usual, told = factors.processing[0], []
+    for name, own in list(factors.filtered.items())[:_NAMED]:
+        keys = [f.name for f in fields(own) if getattr(own, f.name) != getattr(usual, f.name)]
+        each = (f"{key} {getattr(own, key)} in place of {getattr(usual, key)}" for key in keys)
+        told.append(f"'{name}' ({', '.join(each)})")
+    if told:
+        more = f" and {len(factors.filtered) - _NAMED} more" if len(factors.filtered) > _NAMED else ""
+        message = f"logs were processed in another way than the first: {', '.join(told)}{more}"
+        yield Warned("factors", "apart", f"{message}; compress all with one [processing], unless each needs its own")
 
 
 def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
@@ -257,12 +272,14 @@ def _renamed(factors: Factors, name: str, counts: Mapping[str, int]) -> Factors:
         warned=tuple(replace(w, about=new(w.about)) for w in factors.warned),
         repeated=tuple(map(new, factors.repeated)),
         known_as=(*factors.known_as, *twice),
+        filtered={new(x): own for x, own in factors.filtered.items()},
     )
 
 
 def joined(each: Sequence[Factors]) -> Factors:
     """Return the factors of all, which are of one model; RegressionError where two hold the same numbers."""
-    first = each[0]
+    first, usual = each[0], each[0].processing[0]
+    filtered = {x: f.filtered.get(x, f.processing[0]) for f in each for x in f.regression.recordings}
     segments = tuple(s for factors in each for s in factors.regression.segments)
     return replace(
         first,
@@ -271,6 +288,7 @@ def joined(each: Sequence[Factors]) -> Factors:
         warned=tuple(dict.fromkeys(w for factors in each for w in factors.warned)),
         repeated=tuple(x for factors in each for x in factors.repeated),
         known_as=tuple(dict.fromkeys(x for factors in each for x in factors.known_as)),
+        filtered={name: own for name, own in filtered.items() if own != usual},
     )
 
 
@@ -326,6 +344,7 @@ def save_factors(factors: Factors, path: str | Path, command: str = "") -> Path:
         "repeated": factors.repeated,
         "known_as": factors.known_as,
         "pulls": factors.pulls,
+        "filtered": {name: asdict(own) for name, own in factors.filtered.items()},
         "provenance": provenance({}, command or "ident compress"),
     }
     return save_regression(factors.regression, path, about)
@@ -357,6 +376,7 @@ def _restored(regression: Regression, about: dict[str, Any]) -> Factors:
         tuple(map(_text, about["repeated"])),
         tuple(map(_text, about["known_as"])),
         {_text(name): tuple(map(_finite, moves)) for name, moves in about.get("pulls", {}).items()},
+        {_text(name): Processing(**given) for name, given in about.get("filtered", {}).items()},
     )
 
 
@@ -373,11 +393,6 @@ def _finite(value: Any) -> float:
 
 
 # ---- what is told --------------------------------------------------------------------------------------------------
-
-
-def hashed(loaded: Loaded, recording: str) -> dict[str, str]:
-    """Return file -> SHA-256 of a recording's files."""
-    return {f: file_sha256(locate(loaded.manifest, f)) for f in loaded.manifest.recording(recording).files}
 
 
 def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> Iterator[Warned]:

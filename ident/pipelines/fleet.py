@@ -105,6 +105,7 @@ def fleet(
     where = Path(out) if out else Path(file).resolve().parent / "results" / Path(file).stem
     with whole_folder(where, FILES) as folder:
         with sharing(share) as client:
+            template = None if template is None else _settled(template)
             found = list(mapped(client, of_robot, template, members, tell, "identifying robots", _lost))
         failed = {robot.name: robot.reason for robot in found if robot.verdict == FAILED}
         if len(failed) == len(found):
@@ -157,7 +158,12 @@ def _identified(name: str, estimate: Estimate, loaded: Loaded) -> Identified:
 def _loaded(template: Loaded | None, member: Member) -> Loaded:
     if template is not None:
         return with_data(template, member.file)
-    loaded = with_friction(require_load(load(member.file)), [])
+    return _settled(require_load(load(member.file)))
+
+
+def _settled(loaded: Loaded) -> Loaded:
+    """Return an experiment with the friction and the processing that its logs ask for."""
+    loaded = with_friction(loaded, [])
     return replace(loaded, processing=processing_of(loaded))
 
 
@@ -181,8 +187,7 @@ def _read(file: Path) -> tuple[str, Loaded | None, tuple[Member, ...]]:
     members = tuple(map(Member, _names(files), files))
     if several:
         return given["title"], None, members
-    template = with_friction(require_load(load(file.parent / given["experiment"])), [])
-    return given["title"], replace(template, processing=processing_of(template)), members
+    return given["title"], require_load(load(file.parent / given["experiment"])), members
 
 
 def _matching(head: Table, key: str, patterns: Sequence[str]) -> list[Path]:

@@ -20,7 +20,17 @@ from ident.pipelines.calibration import Found, widened, with_calibration, with_l
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.estimated import experiment_of, made_from, origin_of, require_apart, results_folder, sources_of
-from ident.pipelines.factors import Factors, as_compressed, fitted, joined, load_factors, missing, pooled, save_factors
+from ident.pipelines.factors import (
+    Factors,
+    as_compressed,
+    filtered_apart,
+    fitted,
+    joined,
+    load_factors,
+    missing,
+    pooled,
+    save_factors,
+)
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.own_model import advised
 from ident.pipelines.select import with_springs, with_terms, without_idle
@@ -67,12 +77,12 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
     from ident.export import with_validation
 
     start, before = loaded, list(told)
-    loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
     where = Path(out) if out else results_folder(loaded.experiment)
     for name in FILES:
         require_apart(where / name, sources_of(loaded.experiment))
     with whole_folder(where, FILES) as folder:
         with sharing(by) as client:
+            loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
             factors, result, anew = _judged(loaded, calibration, told, tell, command, client)
             while anew.springs:  # each one that is found is in the model next time
                 start = with_springs(start, anew.springs, before)
@@ -231,7 +241,7 @@ def compress(
             with sharing(share) as client:
                 found = joined([found, compressed(left, (), tell, client)])
     save_factors(found, out, command)
-    log_warned(found.warned)
+    log_warned([*found.warned, *filtered_apart(found)])
     return found
 
 
@@ -239,9 +249,9 @@ def _compressed(
     experiment: Experiment | str | Path, tell: Tell, share: Sharing
 ) -> tuple[Loaded, Factors, Found | None]:
     """Return an experiment, with the friction and calibration that its logs ask for, its factors, what was found."""
-    told = list[Warned]()
-    loaded, calibration = with_calibration(with_terms(load(experiment), told, tell), told, tell)
+    loaded, told = load(experiment), list[Warned]()
     with sharing(share) as client:
+        loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
         return loaded, compressed(loaded, told, tell, client), calibration
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from math import isfinite, prod
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,38 @@ ENDS = 0.03  # of the rows, at either end, are not looked at
 UNEVEN, UNEVEN_ROWS = 0.01, 1e-3
 #: Logs that are shorter say nothing; a grid of so many times a log's rows would invent them.
 SHORT, MOST_GRID = 100, 2.0
+
+#: The fields of Processing that are left to the logs where nobody sets them, besides the clock, which is by default.
+AUTOMATIC = (
+    "spikes", "position_delay_s", "resample_hz", "position_hz", "decimation", "edge_s", "min_speed", "run_in",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Hand:
+    """What is set by hand, and the fields that are left to the logs: all others stay.
+
+    Beside a Fourier series of the positions there is no low-pass of them to choose.
+    """
+
+    processing: Processing = field(default_factory=Processing)
+    left: tuple[str, ...] = AUTOMATIC
+
+    def __post_init__(self) -> None:
+        if self.processing.derivative == "fourier":
+            object.__setattr__(self, "left", tuple(key for key in self.left if key != "position_hz"))
+
+    def of(self, key: str, found: Any) -> Any:
+        """Return what was found for a field that is left to the logs, else what is set."""
+        return found if key in self.left else getattr(self.processing, key)
+
+    def filled(self, found: Processing) -> Processing:
+        """Return what is set, with what was found for the rest."""
+        return replace(self.processing, **{key: getattr(found, key) for key in self.left})
+
+
+#: By hand, in a fit and where its prediction is judged: nothing.
+OPEN = (Hand(), Hand())
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +143,13 @@ def _floor(power: Array, least: Array) -> Array:
     return np.asarray(level)
 
 
-def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Processing, Processing]:
+def chosen(
+    logs: Sequence[Log], position_hz: float | None = None, hands: tuple[Hand, Hand] = OPEN
+) -> tuple[Processing, Processing] | None:
     """Return the processing that the positions of the logs ask for, in a fit and where its prediction is judged.
 
-    position_hz: a cut-off of the positions that is known to be better than that of their spectra.
+    position_hz: a cut-off of the positions that is known to be better than that of their spectra. hands: what is set
+    for either by hand. None where the logs say nothing.
 
     `resample_hz`: an even grid where rows are not evenly apart, for filters count rows. `decimation`: regressor and
     torque below FITTED times the band of the fastest motion; below JUDGED times it, slow rows included, where they are
@@ -124,23 +160,30 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     logs that are short or whose clock leaps. The thresholds were set on simulated logs
     (`experiments/benchmarks/automatic.py`).
     """
-    clocks = _clocks(logs)
+    hand = hands[0]
+    clocks = _clocks(logs, hand.processing)
     timed = [on_clock(log, clock) for log, clock in clocks]
     odd = any(clock.rows == "moved" for _, clock in clocks)
     grid = max(map(_rate, timed)) if odd or any(map(_uneven, timed)) else None
     if grid is not None and any(grid * (log.t[-1] - log.t[0]) > MOST_GRID * len(log.t) for log in timed):
         grid = None
+    grid = hand.of("resample_hz", grid)
     bands = [band_of(freshly_read(log, clock), grid and grid / clock.held) for log, clock in clocks]
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
     if motion <= 0.0:
-        return Processing(), Processing()
+        return None
     every = max(clock.held for _, clock in clocks)
     rate = min(b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True))
     cut = position_hz or max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
+    position = significant(cut, 2) if cut < HIGHEST * rate / every else None
+    position = hand.of("position_hz", position)
+    left = (cut if "position_hz" in hand.left else position) if position else rate / every / 2
+    cut = cut if "position_hz" in hand.left else left
     judged = max(min(JUDGED * motion, PREDICTED * cut), motion)
-    factors, fewer = (factors_below(thinned_band(rate, ()) / band) for band in (FITTED * motion, judged))
-    position = cut if cut < HIGHEST * rate / every else None
-    left = cut if position else rate / every / 2
+    factors, fewer = (
+        own.of("decimation", factors_below(thinned_band(rate, ()) / band))
+        for own, band in zip(hands, (FITTED * motion, judged), strict=True)
+    )
     noise = np.max([b.noise / np.sqrt(b.rate_hz) for b in bands], axis=0)  # its density
     slow = SLOW_NOISE * noise * np.sqrt(8.0 / 3.0 * np.pi**2 * left**3)
     fastest = np.max([b.fastest for b in bands], axis=0)
@@ -151,22 +194,23 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     fit = Processing(
         spikes="interpolated" if leaps else "kept",
         resample_hz=grid,
-        position_hz=significant(cut, 2) if position else None,
+        position_hz=position,
         decimation=factors,
         edge_s=(significant(edge + wild, 2), edge) if wild else edge,
         min_speed=tuple(significant(x, 2) for x in slow),
         run_in=RUN_IN,
     )
-    return fit, replace(fit, decimation=fewer, min_speed=0.0)
+    return hand.filled(fit), hands[1].filled(replace(fit, decimation=fewer, min_speed=0.0))
 
 
-def reaching(judged: Processing, logs: Sequence[Log]) -> Processing:
+def reaching(judged: Processing, logs: Sequence[Log], left: Sequence[str] = AUTOMATIC) -> Processing:
     """Return where a prediction of these logs is judged: as `judged`, unless they move too fast for its filters.
 
     Positions are low-passed at LOWEST times the band of their motion at least, and the band in which errors are
-    counted is no narrower than the motion. Nothing but the positions is looked at.
+    counted is no narrower than the motion. Nothing but the positions is looked at, and only what is left to them is
+    changed.
     """
-    clocks = _clocks(logs)
+    clocks = _clocks(logs, judged)
     grid = judged.resample_hz
     bands = [band_of(freshly_read(log, clock), grid and grid / clock.held) for log, clock in clocks]
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
@@ -178,12 +222,13 @@ def reaching(judged: Processing, logs: Sequence[Log]) -> Processing:
     fewer = judged.decimation
     if fewer and thinned_band(rate, fewer) < motion:
         fewer = factors_below(thinned_band(rate, ()) / motion)
-    return replace(judged, position_hz=cut, decimation=fewer)
+    return Hand(judged, tuple(left)).filled(replace(judged, position_hz=cut, decimation=fewer))
 
 
-def _clocks(logs: Sequence[Log]) -> list[tuple[Log, Clock]]:
-    """Return the logs that say something, each with its clock."""
-    return [(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+def _clocks(logs: Sequence[Log], processing: Processing) -> list[tuple[Log, Clock]]:
+    """Return the logs that say something, each with its clock, as `processing` has it."""
+    said = [log for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+    return [(log, find_clock(log) if processing.clock == "auto" else Clock()) for log in said]
 
 
 def _rate(log: Log) -> float:

@@ -19,6 +19,7 @@ from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
+from ident.logs.automatic import OPEN, reaching
 from ident.logs.check import NOTES, together
 from ident.logs.manifest import Recording
 from ident.logs.motion import segment_length, split
@@ -171,24 +172,16 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
         return given[0], given[1]
     fitted = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
     early = np.full(loaded.robot.n, -loaded.late)  # torques that are late are positions that are early
-    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base))
-    judged = reaching_kept(loaded, judged)
-    if loaded.experiment.by_hand is None:
-        return fit, judged
-    both = zip(loaded.experiment.by_hand, (fit, judged), strict=True)
-    own, other = (
-        replace(hand, **{key: getattr(found, key) for key in loaded.experiment.automatic}) for hand, found in both
-    )
-    return own, other
+    hands = loaded.experiment.by_hand or OPEN
+    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base, hands))
+    return fit, reaching_kept(loaded, judged)
 
 
 def reaching_kept(loaded: Loaded, judged: Processing) -> Processing:
     """Return where predictions are judged: as `judged`, unless the recordings kept for that move too fast for it."""
-    from ident.logs.automatic import reaching
-
     with suppress(IdentError):  # whoever validates says what is wrong with them
         kept = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.validate]
-        return reaching(judged, kept)
+        return reaching(judged, kept, (loaded.experiment.by_hand or OPEN)[1].left)
     return judged
 
 

@@ -9,8 +9,10 @@ import pytest
 from logs_data import made_up, smooth
 from seeds import cases
 
+from ident.errors import LogError
 from ident.logs import Processing, process
-from ident.logs.automatic import AUTOMATIC, Hand, as_lines, as_toml, band_of, chosen, factors_below, reaching
+from ident.logs.automatic import AUTOMATIC, Hand, as_lines, as_toml, band_of, chosen, reaching
+from ident.logs.filter import factors_below
 
 T = np.arange(12_000) / 400
 
@@ -184,3 +186,23 @@ def test_beside_a_fourier_series_no_cut_off_is_chosen():
     fit, judged = chosen([made_up(T, qd=None)], hands=(Hand(series), Hand(series)))
     assert fit.position_hz is judged.position_hz is None
     assert (fit.derivative, fit.run_in) == ("fourier", 0.05)
+
+
+def test_recordings_of_other_rates_are_judged_in_about_the_same_band():
+    """A tenth of the rate: its Nyquist frequency is below the cut-off of the positions that were fitted."""
+    rng = np.random.default_rng(6)
+    q = 1e-4 * rng.normal(size=(len(T), 2)) + np.column_stack([np.sin(9 * T), np.cos(5 * T)])
+    fine = made_up(T, q=q, qd=None)
+    coarse, dense = made_up(T[::20], q=q[::20], qd=None), made_up(T / 10, q=q, qd=None)
+    for both in chosen([fine]), chosen([fine, coarse]), chosen([coarse, fine]):
+        for processing in both:
+            assert processing == reaching(processing, [coarse])
+            own, less, more = (process(log, processing) for log in (fine, coarse, dense))
+            assert processing.position_hz is not None
+            assert own.decimation == processing.decimation
+            assert less.band_hz is None or less.band_hz == pytest.approx(own.band_hz, rel=0.4)
+            assert more.band_hz == pytest.approx(own.band_hz or 160.0, rel=0.4)
+    slow = chosen([coarse])[1]
+    assert process(fine, slow).band_hz == pytest.approx(process(coarse, slow).band_hz or 8.0, rel=0.4)
+    with pytest.raises(LogError, match="not below the Nyquist frequency"):
+        process(coarse, replace(chosen([fine])[0], position_hz=12.0, meant_hz=None))

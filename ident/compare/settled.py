@@ -15,9 +15,9 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import IdentError
 from ident.estimate.least_squares import joint_noise, solved, squared_left_out, stretch_factors
-from ident.logs.automatic import HIGHEST, OPEN, Hand, chosen, factors_below
+from ident.logs.automatic import OPEN, Hand, chosen
 from ident.logs.check import out_of_reach
-from ident.logs.filter import decimate
+from ident.logs.filter import HIGHEST, decimate, factors_below
 from ident.logs.log import Log
 from ident.logs.motion import Motion
 from ident.logs.process import Processing, process

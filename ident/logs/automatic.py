@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from ident.arrays import Array, significant
 from ident.logs.check import start_transient
 from ident.logs.clock import Clock, find_clock, freshly_read, on_clock
-from ident.logs.filter import resample, thinned_band
+from ident.logs.filter import HIGHEST, factors_below, resample, thinned_band
 from ident.logs.log import Log
-from ident.logs.process import Processing
+from ident.logs.process import ALIKE, Processing
 from ident.logs.readings import ENOUGH, interpolated, leap, position_quantum, spikes
 
 #: Both sides are low-passed at these many times the band of the motion's velocity: in a fit, and where it is judged.
@@ -25,8 +25,6 @@ PREDICTED = 0.75
 LOWEST = 4.0
 #: An octave this much louder than the highest one is noise yet, where it holds so many frequencies.
 FLAT, OCTAVE = 10.0, 64
-#: Highest cut-off, relative to the rate, that is worth a filter.
-HIGHEST = 0.4
 #: A joint is too slow for the sign of its speed below so many standard deviations of its noise,
 SLOW_NOISE = 10.0
 #: and below this share of its largest speed.
@@ -53,15 +51,18 @@ AUTOMATIC = (
 class Hand:
     """What is set by hand, and the fields that are left to the logs: all others stay.
 
-    Beside a Fourier series of the positions there is no low-pass of them to choose.
+    Beside a Fourier series of the positions there is no low-pass of them to choose. Thinning is chosen with the rate
+    that it is meant for.
     """
 
     processing: Processing = field(default_factory=Processing)
     left: tuple[str, ...] = AUTOMATIC
 
     def __post_init__(self) -> None:
-        if self.processing.derivative == "fourier":
-            object.__setattr__(self, "left", tuple(key for key in self.left if key != "position_hz"))
+        left = tuple(key for key in self.left if key != "position_hz" or self.processing.derivative != "fourier")
+        if "decimation" in left and self.processing.meant_hz is None:
+            left = tuple(dict.fromkeys((*left, "meant_hz")))
+        object.__setattr__(self, "left", left)
 
     def of(self, key: str, found: Any) -> Any:
         """Return what was found for a field that is left to the logs, else what is set."""
@@ -173,7 +174,8 @@ def chosen(
     if motion <= 0.0:
         return None
     every = max(clock.held for _, clock in clocks)
-    rate = min(b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True))
+    rates = [b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True)]
+    rate = min(x for x in rates if x * ALIKE >= max(rates))
     cut = position_hz or max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
     position = significant(cut, 2) if cut < HIGHEST * rate / every else None
     position = hand.of("position_hz", position)
@@ -196,6 +198,7 @@ def chosen(
         resample_hz=grid,
         position_hz=position,
         decimation=factors,
+        meant_hz=significant(rate, 4),
         edge_s=(significant(edge + wild, 2), edge) if wild else edge,
         min_speed=tuple(significant(x, 2) for x in slow),
         run_in=RUN_IN,
@@ -214,7 +217,8 @@ def reaching(judged: Processing, logs: Sequence[Log], left: Sequence[str] = AUTO
     grid = judged.resample_hz
     bands = [band_of(freshly_read(log, clock), grid and grid / clock.held) for log, clock in clocks]
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
-    rate = min((b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True)), default=np.inf)
+    rates = (b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True))
+    rate = judged.meant_hz or min(rates, default=np.inf)
     cut = judged.position_hz
     if cut is not None and cut < LOWEST * motion:
         every = max(clock.held for _, clock in clocks)
@@ -239,19 +243,6 @@ def _rate(log: Log) -> float:
 def _uneven(log: Log) -> bool:
     steps = np.diff(log.t)
     return bool(np.mean(np.abs(steps / np.median(steps) - 1.0) > UNEVEN) > UNEVEN_ROWS)
-
-
-def factors_below(ratio: float) -> tuple[int, ...]:
-    """Return factors of 2 to 10 whose product is the largest that is not above `ratio`; () below 2."""
-    for whole in range(int(ratio) if isfinite(ratio) else 0, 1, -1):
-        found, left = list[int](), whole
-        for factor in range(10, 1, -1):
-            while left % factor == 0:
-                found.append(factor)
-                left //= factor
-        if left == 1:
-            return tuple(found)
-    return ()
 
 
 def as_toml(processing: Processing) -> str:

@@ -355,10 +355,7 @@ ROUNDED, FINE = 0.1, 1e-3  # and below the other no note
 
 def findings_of(name: str, report: LogReport, processing: Processing) -> list[Warned]:
     """Return what is odd about a recording, except for what the processing takes care of; what that leaves out."""
-    answered = {"coarse position"}  # told by what is left of it
-    if processing.resample_hz is not None:
-        answered |= {"irregular sampling"}
-    left = [f for f in report.findings if f.kind not in answered]
+    left = [f for f in report.findings if f.kind != "coarse position"]  # told by what is left of it
     cut = processing.left_out(report.dt_median) / report.dt_median  # rows
     without = [f.kind == "start transient" and len(f.rows) <= cut for f in left]
     without = [

@@ -11,7 +11,7 @@ from seeds import cases
 
 from ident.errors import LogError
 from ident.logs import Processing, process
-from ident.logs.automatic import AUTOMATIC, Hand, as_lines, as_toml, band_of, chosen, reaching
+from ident.logs.automatic import AUTOMATIC, Hand, as_lines, as_toml, band_of, chosen, reaching, rows_per_period
 from ident.logs.filter import factors_below
 
 T = np.arange(12_000) / 400
@@ -182,8 +182,9 @@ def test_edges_and_thinning_suit_a_cut_off_that_is_set():
 
 
 def test_beside_a_fourier_series_no_cut_off_is_chosen():
-    series = Processing(derivative="fourier", fourier_period_s=30.0, fourier_harmonics=30)
-    fit, judged = chosen([made_up(T, qd=None)], hands=(Hand(series), Hand(series)))
+    hands = both(derivative="fourier", fourier_period_s=30.0, fourier_harmonics=30)
+    assert "position_hz" not in hands[0].left
+    fit, judged = chosen([made_up(T, qd=None)], hands=hands)
     assert fit.position_hz is judged.position_hz is None
     assert (fit.derivative, fit.run_in) == ("fourier", 0.05)
 
@@ -194,15 +195,43 @@ def test_recordings_of_other_rates_are_judged_in_about_the_same_band():
     q = 1e-4 * rng.normal(size=(len(T), 2)) + np.column_stack([np.sin(9 * T), np.cos(5 * T)])
     fine = made_up(T, q=q, qd=None)
     coarse, dense = made_up(T[::20], q=q[::20], qd=None), made_up(T / 10, q=q, qd=None)
-    for both in chosen([fine]), chosen([fine, coarse]), chosen([coarse, fine]):
-        for processing in both:
-            assert processing == reaching(processing, [coarse])
+    as_central = {"derivative": "central", "savgol_window": 11, "savgol_degree": 3, "resample_hz": None}
+    for pair in chosen([fine]), chosen([fine, coarse]), chosen([coarse, fine]):
+        for processing in (replace(each, **as_central) for each in pair):
+            assert processing == replace(reaching(processing, [coarse]), **as_central)
             own, less, more = (process(log, processing) for log in (fine, coarse, dense))
             assert processing.position_hz is not None
             assert own.decimation == processing.decimation
             assert less.band_hz is None or less.band_hz == pytest.approx(own.band_hz, rel=0.4)
             assert more.band_hz == pytest.approx(own.band_hz or 160.0, rel=0.4)
-    slow = chosen([coarse])[1]
+    slow = chosen([coarse], hands=both(derivative="central"))[1]
     assert process(fine, slow).band_hz == pytest.approx(process(coarse, slow).band_hz or 8.0, rel=0.4)
     with pytest.raises(LogError, match="not below the Nyquist frequency"):
         process(coarse, replace(chosen([fine])[0], position_hz=12.0, meant_hz=None))
+
+
+@pytest.mark.parametrize("rate", [5.0, 8.0, 12.0])
+def test_few_rows_for_a_fast_motion_get_derivatives_over_five(rate):
+    t = np.arange(0.0, 60.0, 1.0 / rate)
+    log = made_up(t, q=smooth(t)[0], qd=None)
+    for processing in (chosen([log])[0], reaching(Processing(), [log])):
+        assert processing.derivative == "savgol"
+        left = [process(log, replace(processing, derivative=x, edge_s=1.0)) for x in ("savgol", "central")]
+        off = [np.linalg.norm(m.qdd - smooth(m.t)[2]) / np.linalg.norm(smooth(m.t)[2]) for m in left]
+        assert off[0] < 0.35 * off[1]
+        assert off[0] < 0.06
+
+
+def test_noise_or_many_rows_keep_central_differences():
+    assert chosen([made_up(T, qd=None)])[0].derivative == "central"
+    t = np.arange(0.0, 60.0, 0.08)
+    noisy = smooth(t)[0] + 0.1 * np.random.default_rng(0).normal(size=(len(t), 2))
+    assert chosen([made_up(t, q=noisy, qd=None)])[0].derivative == "central"
+    hand = both(derivative="central")
+    assert chosen([made_up(t, q=smooth(t)[0], qd=None)], hands=hand)[0].derivative == "central"
+
+
+@pytest.mark.parametrize(("rate", "times"), [(2.0, 2.1), (100.0, 100.0)])
+def test_how_often_rows_come_within_the_motion(rate, times):
+    t = np.arange(0.0, 120.0, 1.0 / rate)
+    assert rows_per_period(made_up(t, q=smooth(t)[0], qd=None)) == pytest.approx(times, rel=0.3)

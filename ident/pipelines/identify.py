@@ -149,7 +149,8 @@ def _judged(
             raise
         failed.append(Failed(VALIDATION, cause))
     anew: Anew | None = None
-    if not unusable(warned):  # a torque that is no measurement says nothing of files
+    few = any(w.kind == "few rows" for w in warned)  # what accelerations lack looks like mistakes of many kinds
+    if not few and not unusable(warned):  # a torque that is no measurement says nothing of files
         estimate, of_table, anew = doctored(result, tell)
         warned += of_table
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))

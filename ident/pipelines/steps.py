@@ -19,7 +19,7 @@ from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
-from ident.logs.automatic import OPEN, reaching
+from ident.logs.automatic import OPEN, SPARSE, reaching, rows_per_period
 from ident.logs.check import NOTES, together
 from ident.logs.manifest import Recording
 from ident.logs.motion import segment_length, split
@@ -374,7 +374,14 @@ def unusable(warned: Iterable[Warned]) -> tuple[str, ...]:
 
 
 def rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[Warned]:
-    """Say how much of a recording's (or its first part's) accelerations is the rounding of coarse positions."""
+    """Say how much of a recording's (or its first part's) accelerations is the rounding of coarse positions.
+
+    And where rows are so few that nothing makes accelerations of them.
+    """
+    if (times := rows_per_period(log)) < SPARSE:
+        few = f"rows come only {times:.2g} times as fast as the motion's band reaches, {log.rate_hz / times:.2g} Hz"
+        sought = "so its accelerations are rough, and no mistakes are sought by them"
+        yield Warned(log.name, "few rows", f"{few}, {sought}: log faster, or move slower")
     if processing.velocity == "measured" or not any(f.kind == "coarse position" for f in report.findings):
         return
     shares = rounding_share(log, processing, [step or 0.0 for step in report.quantum])

@@ -53,11 +53,16 @@ class Warned:
 VOID = ("delay", "rounded position", "more terms")
 
 
-def without_advice(estimate: Estimate, warned: list[Warned]) -> Estimate:
-    """Return the estimate without advice that its named causes make void, and take it out of `warned`."""
+def without_advice(loaded: Loaded, estimate: Estimate, warned: list[Warned]) -> Estimate:
+    """Return the estimate without advice that its named causes make void, and take it out of `warned`.
+
+    What rounded positions do below a cut-off that somebody set, or without one, is so whatever else is wrong.
+    """
     if not estimate.causes:
         return estimate
-    void = [w for w in warned if w.kind in VOID]
+    experiment = loaded.experiment
+    chosen = experiment.processing is None and "position_hz" in (experiment.by_hand or OPEN)[0].left
+    void = [w for w in warned if w.kind in VOID and (chosen or w.kind != "rounded position")]
     warned[:] = [w for w in warned if w not in void]
     said = set(map(str, void))
     return replace(estimate, warnings=tuple(w for w in estimate.warnings if w not in said))

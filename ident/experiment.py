@@ -20,6 +20,7 @@ from ident.estimate.bounds import Bounds, Ellipsoid
 from ident.estimate.estimators import CovarianceName, Loss, MetricName, Weight, compatible
 from ident.estimate.problem import VANISHING
 from ident.files import data_path
+from ident.logs.automatic import AUTOMATIC, Hand
 from ident.logs.process import Processing
 from ident.model import Model, coupled_drives
 from ident.model.standard import SIGN
@@ -29,10 +30,6 @@ from ident.robot import Robot
 from ident.shown import shows
 from ident.tables import Reader, Table, boolean, read_toml, string, typed
 
-#: The keys of [processing] that may be "auto" one by one, besides the clock, which is by default.
-AUTOMATIC = (
-    "spikes", "position_delay_s", "resample_hz", "position_hz", "decimation", "edge_s", "min_speed", "run_in",
-)  # fmt: skip
 #: The words of [fit].
 WORDS = ("loss", "feasible", "weight", "metric", "residual_bound", "covariance", "bounds")
 
@@ -67,8 +64,7 @@ class Experiment:
     processing: Processing | None = None
     """None where the fitted logs choose it (`ident.logs.automatic`), for all recordings."""
     validation_processing: Processing | None = None
-    automatic: tuple[str, ...] = ()
-    by_hand: tuple[Processing, Processing] | None = None
+    by_hand: tuple[Hand, Hand] | None = None
     terms: tuple[Term, ...] = ()
     own_model: bool = True
     """Whether the file has a [model] that names more than mechanisms; if not, the logs have a say in its terms."""
@@ -281,21 +277,22 @@ def read_experiment(path: str | Path) -> Experiment:
     chosen = {key: _or_auto(readers[key]) for key in AUTOMATIC}
     common = settings.values({}, readers | chosen | {"validate": lambda table: table})
     common.pop("validate", None)
-    automatic = tuple(key for key in AUTOMATIC if common.get(key) == "auto")
-    common = {key: value for key, value in common.items() if key not in automatic}
-    both: tuple[Processing, Processing] | None = None
+    left = tuple(key for key in AUTOMATIC if common.get(key) == "auto")
+    common = {key: value for key, value in common.items() if key not in left}
+    both: tuple[Hand, Hand] | None = None
     if "processing" in top.data:
-        both = _processing(common, settings), _processing(common, settings.inner("validate"))
-    by_hand = None if automatic else both
+        judged = settings.inner("validate")
+        kept = tuple(key for key in left if key not in judged.data)
+        both = Hand(_processing(common, settings), left), Hand(_processing(common, judged), kept)
+    by_hand = both if left else None
     folder, mechanisms = file.resolve().parent.name, {term.kind.key for term in TERMS if term.kind.mechanism}
     return Experiment(
         file=file.resolve(),
         name=folder if file.stem == "experiment" else file.stem,
         title=about.pop("title", folder),
-        processing=by_hand[0] if by_hand else None,
-        validation_processing=by_hand[1] if by_hand else None,
-        automatic=automatic,
-        by_hand=both if automatic else None,
+        processing=both[0].processing if both and not left else None,
+        validation_processing=both[1].processing if both and not left else None,
+        by_hand=by_hand,
         terms=terms_of(model),
         own_model="model" in top.data and not (model.data and set(model.data) <= mechanisms),
         coupled_drives=model.flag("coupled_drives", False) if "coupled_drives" in model.data else None,

@@ -9,8 +9,10 @@ import pytest
 from logs_data import made_up, smooth
 from seeds import cases
 
+from ident.errors import LogError
 from ident.logs import Processing, process
-from ident.logs.automatic import as_lines, as_toml, band_of, chosen, factors_below, reaching
+from ident.logs.automatic import AUTOMATIC, Hand, as_lines, as_toml, band_of, chosen, reaching, rows_per_period
+from ident.logs.filter import factors_below
 
 T = np.arange(12_000) / 400
 
@@ -90,7 +92,7 @@ def test_a_prediction_is_judged_no_narrower_than_its_motion():
 
 def test_a_robot_that_rests_is_left_alone():
     log = made_up(T, q=np.full((len(T), 2), 0.3), qd=None)
-    assert chosen([log]) == (Processing(), Processing())
+    assert chosen([log]) is None
 
 
 def test_several_logs_get_one_processing_for_the_fastest():
@@ -136,7 +138,7 @@ def test_rows_that_are_late_or_lost_go_onto_an_even_grid_before_any_filter():
 def test_a_clock_that_leaps_asks_for_no_grid_across_the_gap():
     """An even grid over 30 years of nothing would fill the memory."""
     t = T + np.where(np.arange(len(T)) < 6000, 0.0, 1e9)
-    assert chosen([made_up(t, q=smooth(T)[0], qd=None)]) == (Processing(), Processing())
+    assert chosen([made_up(t, q=smooth(T)[0], qd=None)]) is None
 
 
 def test_bursts_with_pauses_between_them_ask_for_no_grid():
@@ -151,3 +153,85 @@ def test_a_wild_start_is_cut_off():
     wild[:200] += rng.normal(size=(200, 2)) * 5
     edges = [chosen([made_up(T, q=smooth(T)[0], tau=x, qd=None)])[0].edge_s for x in (sound, wild)]
     assert edges[1] == (pytest.approx(edges[0] + 0.5, abs=0.02), edges[0])
+
+
+def both(**given):
+    return (Hand(Processing(**given), tuple(key for key in AUTOMATIC if key not in given)),) * 2
+
+
+def test_what_is_left_to_the_logs_suits_the_stamps_that_are_taken_as_they_are():
+    """False stamps ask for an even grid where they are believed, for none where rows are even."""
+    rng = np.random.default_rng(4)
+    stamps = T + np.clip(0.15 * rng.normal(size=len(T)), -0.4, 0.4) / 400
+    log = made_up(stamps - stamps[0], q=smooth(T)[0] + 1e-5 * rng.normal(size=(len(T), 2)), qd=None)
+    even, believed = chosen([log])[0], chosen([log], hands=both(clock="stamps"))[0]
+    assert even.resample_hz is None
+    assert (believed.clock, believed.resample_hz) == ("stamps", pytest.approx(400, rel=0.02))
+    assert reaching(believed, [log]).resample_hz == believed.resample_hz
+
+
+def test_edges_and_thinning_suit_a_cut_off_that_is_set():
+    rng = np.random.default_rng(5)
+    log = made_up(T, q=smooth(T)[0] + 1e-4 * rng.normal(size=(len(T), 2)), qd=None)
+    fit, judged = chosen([log], hands=both(position_hz=1.5))
+    assert fit.position_hz == judged.position_hz == 1.5
+    assert fit.edge_s == pytest.approx(1 / (0.75 * 1.5), rel=0.05)  # of the band in which errors are counted
+    assert prod(judged.decimation) > prod(chosen([log])[1].decimation)
+    thinned = chosen([log], hands=both(decimation=(4, 4)))
+    assert [p.decimation for p in thinned] == [(4, 4), (4, 4)]
+
+
+def test_beside_a_fourier_series_no_cut_off_is_chosen():
+    hands = both(derivative="fourier", fourier_period_s=30.0, fourier_harmonics=30)
+    assert "position_hz" not in hands[0].left
+    fit, judged = chosen([made_up(T, qd=None)], hands=hands)
+    assert fit.position_hz is judged.position_hz is None
+    assert (fit.derivative, fit.run_in) == ("fourier", 0.05)
+
+
+def test_recordings_of_other_rates_are_judged_in_about_the_same_band():
+    """A tenth of the rate: its Nyquist frequency is below the cut-off of the positions that were fitted."""
+    rng = np.random.default_rng(6)
+    q = 1e-4 * rng.normal(size=(len(T), 2)) + np.column_stack([np.sin(9 * T), np.cos(5 * T)])
+    fine = made_up(T, q=q, qd=None)
+    coarse, dense = made_up(T[::20], q=q[::20], qd=None), made_up(T / 10, q=q, qd=None)
+    as_central = {"derivative": "central", "savgol_window": 11, "savgol_degree": 3, "resample_hz": None}
+    for pair in chosen([fine]), chosen([fine, coarse]), chosen([coarse, fine]):
+        for processing in (replace(each, **as_central) for each in pair):
+            assert processing == replace(reaching(processing, [coarse]), **as_central)
+            own, less, more = (process(log, processing) for log in (fine, coarse, dense))
+            assert processing.position_hz is not None
+            assert own.decimation == processing.decimation
+            assert less.band_hz is None or less.band_hz == pytest.approx(own.band_hz, rel=0.4)
+            assert more.band_hz == pytest.approx(own.band_hz or 160.0, rel=0.4)
+    slow = chosen([coarse], hands=both(derivative="central"))[1]
+    assert process(fine, slow).band_hz == pytest.approx(process(coarse, slow).band_hz or 8.0, rel=0.4)
+    with pytest.raises(LogError, match="not below the Nyquist frequency"):
+        process(coarse, replace(chosen([fine])[0], position_hz=12.0, meant_hz=None))
+
+
+@pytest.mark.parametrize("rate", [5.0, 8.0, 12.0])
+def test_few_rows_for_a_fast_motion_get_derivatives_over_five(rate):
+    t = np.arange(0.0, 60.0, 1.0 / rate)
+    log = made_up(t, q=smooth(t)[0], qd=None)
+    for processing in (chosen([log])[0], reaching(Processing(), [log])):
+        assert processing.derivative == "savgol"
+        left = [process(log, replace(processing, derivative=x, edge_s=1.0)) for x in ("savgol", "central")]
+        off = [np.linalg.norm(m.qdd - smooth(m.t)[2]) / np.linalg.norm(smooth(m.t)[2]) for m in left]
+        assert off[0] < 0.35 * off[1]
+        assert off[0] < 0.06
+
+
+def test_noise_or_many_rows_keep_central_differences():
+    assert chosen([made_up(T, qd=None)])[0].derivative == "central"
+    t = np.arange(0.0, 60.0, 0.08)
+    noisy = smooth(t)[0] + 0.1 * np.random.default_rng(0).normal(size=(len(t), 2))
+    assert chosen([made_up(t, q=noisy, qd=None)])[0].derivative == "central"
+    hand = both(derivative="central")
+    assert chosen([made_up(t, q=smooth(t)[0], qd=None)], hands=hand)[0].derivative == "central"
+
+
+@pytest.mark.parametrize(("rate", "times"), [(2.0, 2.1), (100.0, 100.0)])
+def test_how_often_rows_come_within_the_motion(rate, times):
+    t = np.arange(0.0, 120.0, 1.0 / rate)
+    assert rows_per_period(made_up(t, q=smooth(t)[0], qd=None)) == pytest.approx(times, rel=0.3)

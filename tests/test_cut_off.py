@@ -6,9 +6,9 @@ from identified import NOISE, case
 
 import ident
 from ident.compare import settled
-from ident.compare.settled import checked
-from ident.logs import Log, process
-from ident.logs.automatic import chosen
+from ident.compare.settled import checked, late_positions
+from ident.logs import Log, Processing, process
+from ident.logs.automatic import Hand, chosen
 from ident.model import torque
 
 RATE = 200.0
@@ -79,3 +79,23 @@ def test_each_band_and_each_cut_off_is_tried_once():
     steps = np.diff(np.log2([1.0, *settled.LOWER]))
     assert (steps > -0.6).all()
     assert (steps < -0.4).all()
+
+
+def test_a_delay_that_is_set_by_hand_is_taken_out_once():
+    log, rows = log_of(0), 4
+    late = Log("late", T[:-rows], log.q[rows:], log.tau[:-rows])
+    found = late_positions(case().model, [process(late, chosen([late])[0])])
+    np.testing.assert_allclose(found, -rows / RATE, rtol=0.1)
+    hand = Hand(Processing(delay_s=rows / RATE))
+    for processing in settled.settled(case().model, [late], hands=(hand, hand)):
+        assert (processing.delay_s, processing.position_delay_s) == (rows / RATE, 0.0)
+    for delay in ((0.0, 0.01, 0.0), 0.01):
+        own = Hand(Processing(position_delay_s=delay), tuple(key for key in hand.left if key != "position_delay_s"))
+        assert settled.settled(case().model, [log], hands=(own, own))[0].position_delay_s == delay
+
+
+def test_a_cut_off_that_is_set_by_hand_is_not_lowered():
+    log = log_of(0, q_noise=1e-3)
+    own = Hand(Processing(position_hz=8.0), tuple(key for key in Hand().left if key != "position_hz"))
+    fit, judged = settled.settled(case().model, [log], hands=(own, own))
+    assert fit.position_hz == judged.position_hz == 8.0

@@ -14,10 +14,11 @@ from ident.compare import settled
 from ident.errors import InputError, ModelError
 from ident.estimate.storage import load_estimate, save_estimate
 from ident.logs import Processing
+from ident.logs.automatic import Hand
 from ident.pipelines import ExportWishes
 from ident.pipelines.estimated import PROCESSED, as_estimated, as_run
 from ident.pipelines.loaded import load
-from ident.pipelines.steps import VOID, processing_of
+from ident.pipelines.steps import VOID, Warned, processing_of, without_advice
 
 pytestmark = pytest.mark.usefixtures("sketched")
 
@@ -197,3 +198,20 @@ def test_a_named_cause_stands_alone(ran, tmp_path):
             "low-pass",
         ):
             assert advice not in whole, advice
+
+
+def test_what_rounded_positions_do_without_a_chosen_cut_off_is_said_beside_a_cause(ran):
+    loaded, estimate = ran[1].loaded, replace(ran[1].estimate, causes=("a mistake",))
+    said = [Warned("circle", kind, "so") for kind in VOID]
+    own = replace(loaded.experiment, processing=Processing(), validation_processing=Processing())
+    hand = Hand(left=("edge_s", "resample_hz"))
+    partly, filtered = (replace(loaded.experiment, by_hand=(x, x)) for x in (hand, Hand(left=("position_hz",))))
+    for experiment, kept in (
+        (loaded.experiment, []),
+        (own, ["rounded position"]),
+        (partly, ["rounded position"]),
+        (filtered, []),
+    ):
+        left = list(said)
+        without_advice(replace(loaded, experiment=experiment), estimate, left)
+        assert [w.kind for w in left] == kept

@@ -18,7 +18,7 @@ from ident.logs.log import spans
 from ident.logs.process import rounding_share
 from ident.logs.readings import position_quantum
 from ident.logs.unscaled import weight
-from ident.pipelines.steps import Warned, log_warned
+from ident.pipelines.steps import Warned, findings_of, log_warned
 from ident.pipelines.steps import rounded as _rounded
 from ident.robot import Limits
 from ident.spatial.inertia import from_com
@@ -321,3 +321,32 @@ def test_a_recording_of_which_nothing_is_left_has_no_share_of_rounding():
     assert np.isnan(
         rounding_share(made_up(np.arange(400) / 200), Processing(edge_s=1.5, decimation=(5,)), [1e-3, 1e-3])
     ).all()
+
+
+@pytest.mark.parametrize("slower", [5, 2, 0.5])
+def test_a_rate_that_changes_midway_is_no_loss_of_rows(slower):
+    steps = np.r_[np.full(900, 0.004), np.full(700, 0.004 * slower)]
+    steps[300] *= 3
+    log = made_up(np.r_[0.0, np.cumsum(steps)])
+    assert kinds(log) == ["dropped rows", "rate change"]
+    assert (
+        finding(log, "dropped rows").message == "2 rows seem to be missing after row 301 (12 ms), where 4 ms is usual"
+    )
+    told = finding(log, "rate change")
+    assert told.rows == (901,)
+    assert told.message == f"the rate changes from 250 to {250 / slower:g} Hz at 3.608 s, row 901"
+
+
+def test_a_pause_and_rows_lost_often_are_no_other_rate():
+    paused = T.copy()
+    paused[800:] += 1.0
+    rng = np.random.default_rng(0)
+    lost = T[rng.random(len(T)) > 0.3]
+    assert all("rate change" not in kinds(made_up(t)) for t in (paused, lost))
+
+
+def test_what_was_found_about_the_clock_is_said_though_rows_go_onto_a_grid():
+    steps = np.where(np.arange(1999) % 3 == 0, 0.012, 0.010)
+    report = check_log(made_up(np.r_[0, np.cumsum(steps)]), LIMITED)
+    (said,) = findings_of("run", report, Processing(resample_hz=100.0))
+    assert said.kind == "irregular sampling"

@@ -186,6 +186,8 @@ def test_keys_of_processing_may_be_left_to_the_logs_one_by_one(folder):
     own, judged = processing_of(load(file))
     chosen, _ = processing_of(replace(load(file), experiment=replace(read_experiment(file), by_hand=None)))
     assert own == judged == Processing(position_hz=chosen.position_hz, edge_s=0.3)
+    file.write_text(file.read_text().replace("0.3", "0.3\n[processing.validate]\nposition_hz = 7.0"))
+    assert [p.position_hz for p in processing_of(load(file))] == [own.position_hz, 7.0]
     file.write_text(file.read_text().replace("0.3", "0.3\norder = 'auto'"))
     with pytest.raises(ConfigError, match=r"processing\.order: is 'auto', wanted a whole number"):
         read_experiment(file)

@@ -68,7 +68,7 @@ from ident.structure.widths import peaks, wide
 USUAL = (DriveInertia(), Viscous(), Coulomb(), Offset())
 
 
-def moved(model: Model, extra: tuple, values: list[float], noise: float = 0.002, seed: int = 3) -> Motion:
+def moved(model: Model, extra: tuple, values: list[float], noise: float = 0.002, seed: int = 3, rests=()) -> Motion:
     """Return 40 s of a motion of an arm with usual friction of 1 and extra terms with these values at all joints."""
     rng, n = np.random.default_rng(seed), model.robot.n
     truth = Model(model.robot, (*USUAL, *extra))
@@ -76,6 +76,8 @@ def moved(model: Model, extra: tuple, values: list[float], noise: float = 0.002,
     theta = np.concatenate([model.robot.inertials.ravel(), own])
     _, q, qd, qdd = states(rng, n, 4000)
     t = np.arange(4000) * 0.01
+    for j in rests:
+        q[:, j], qd[:, j], qdd[:, j] = q[0, j], 0.0, 0.0
     tau = torque(truth, theta, q, qd, qdd)
     tau = tau + noise * tau.std(axis=0) * rng.normal(size=tau.shape)
     return Motion("log", t, q, qd, qdd, tau, np.ones(q.shape, dtype=bool))
@@ -513,6 +515,16 @@ def test_each_joint_has_the_width_of_friction_that_its_logs_show(arm):
     same, gain, _ = wide(arm, [moved(arm, (), [], noise=0.01)], prior)
     assert same is arm
     assert gain.reason
+
+
+def test_a_joint_at_rest_gets_the_usual_width(arm):
+    prior = cad_prior(arm.robot, arm.robot.inertials, "CAD")
+    plain = moved(arm, (), [], noise=0.001, rests=(2,))
+    tau = plain.tau - np.sign(plain.qd) + 2.0 * np.tanh(plain.qd / 0.2)
+    model, _, _ = wide(arm, [replace(plain, tau=tau)], prior)
+    found = [t.tanh for t in model.terms if isinstance(t, SmoothCoulomb)]
+    np.testing.assert_allclose(found, 0.2, rtol=0.1)
+    assert found[2] == pytest.approx(np.mean(found[:2]), rel=1e-2)
 
 
 def test_a_width_and_the_stribeck_friction_beside_it_are_found_together(arm):

@@ -15,9 +15,9 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import IdentError
 from ident.estimate.least_squares import joint_noise, solved, squared_left_out, stretch_factors
-from ident.logs.automatic import HIGHEST, chosen, factors_below
+from ident.logs.automatic import OPEN, Hand, chosen
 from ident.logs.check import out_of_reach
-from ident.logs.filter import decimate
+from ident.logs.filter import HIGHEST, decimate, factors_below
 from ident.logs.log import Log
 from ident.logs.motion import Motion
 from ident.logs.process import Processing, process
@@ -186,13 +186,17 @@ LOWER_GAIN, NARROWER_GAIN, AGREED, STRETCHES = 0.1, 0.05, 9, 10
 
 
 def checked(
-    model: Model, logs: Sequence[Log], spectral: tuple[Processing, Processing], late: tuple[float, ...] = ()
+    model: Model,
+    logs: Sequence[Log],
+    spectral: tuple[Processing, Processing],
+    late: tuple[float, ...] = (),
+    hands: tuple[Hand, Hand] = OPEN,
 ) -> tuple[Processing, Processing]:
     """Return the processing, in a fit and where it is judged, that predicts stretches left out best, in one band.
 
     spectral: what the positions' spectra ask for (`chosen`), which stays where no lower cut-off is better in nearly
-    all stretches, and where logs are short. late (n,): delays of positions [s]. The limits were set on simulated arms
-    (`experiments/benchmarks/automatic.py`).
+    all stretches, and where logs are short. late (n,): delays of positions [s]. hands: what is set by hand, which
+    stays. The limits were set on simulated arms (`experiments/benchmarks/automatic.py`).
     """
     fit, judged = spectral
     given = fit.position_hz or HIGHEST * min(fit.resample_hz or log.rate_hz for log in logs)
@@ -202,7 +206,8 @@ def checked(
     if len(lowest) < FEWEST:
         return spectral
     edge = fit.left_out(0.0) + 1.0 / (lowest[-1] * given)
-    same = replace(fit, edge_s=edge, segment_s=duration / (2.0 * STRETCHES), position_delay_s=late or 0.0)
+    known_late = late or fit.position_delay_s
+    same = replace(fit, edge_s=edge, segment_s=duration / (2.0 * STRETCHES), position_delay_s=known_late)
     motions = [process(log, same) for log in logs]
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
     model = smoothed(model, np.maximum(SMOOTH * fastest, 1e-6))  # at rest, the sign of the speed is that of noise
@@ -233,10 +238,12 @@ def checked(
         sound = [cut for cut in errors if cut == given or _gainful(errors[cut], errors[given], LOWER_GAIN)]
         return min(sound, key=lambda cut: float(errors[cut].sum()))
 
-    lower = best([times * given for times in lowest])
+    lower = best([times * given for times in lowest if "position_hz" in hands[0].left])
     cut = given if lower == given else best([times * lower for times in BESIDE])
-    found, judged = spectral if cut == given else chosen(logs, position_hz=cut)
+    found, judged = (cut != given and chosen(logs, cut, hands)) or spectral
     usual = prod(found.decimation)
+    if "decimation" not in hands[0].left:
+        return found, judged
     thinned = [found.decimation, *(factors_below(usual / share) for share in NARROWER)]
     # whatever is fitted, all are judged alike
     left = [squared_left_out(factors(found.position_hz, each), known[cut]) for each in thinned]
@@ -255,23 +262,29 @@ def _gainful(errors: Array, before: Array, gain: float) -> bool:
 _ROUNDS = 3
 
 
-def settled(model: Model, logs: Sequence[Log], base: BaseParameters | None = None) -> tuple[Processing, Processing]:
+def settled(
+    model: Model, logs: Sequence[Log], base: BaseParameters | None = None, hands: tuple[Hand, Hand] = OPEN
+) -> tuple[Processing, Processing]:
     """Return the processing that logs ask for, in a fit and where its prediction is judged.
 
-    base: the model's base parameters, where they are known. Raises LogError for logs that cannot be processed.
+    base: the model's base parameters, where they are known; hands: what is set by hand. Raises LogError for logs that
+    cannot be processed.
     """
-    spectral = fit, judged = chosen(logs)
-    if fit == Processing():
-        return fit, judged
+    spectral = chosen(logs, hands=hands)
+    if spectral is None:
+        return hands[0].processing, hands[1].processing
     late: tuple[float, ...] = ()
     for _ in range(_ROUNDS):  # a delay changes which cut-off is best, and the other way round
         before = late
-        fit, judged = checked(model, logs, spectral, late)
+        fit, judged = checked(model, logs, spectral, late, hands)
+        if "position_delay_s" not in hands[0].left:
+            return fit, judged
         found = late_positions(model, [process(log, fit) for log in logs], base)
         late = found if any(found) else ()
         if late == before:
             break
-    return (replace(fit, position_delay_s=late), replace(judged, position_delay_s=late)) if late else (fit, judged)
+    delayed = replace(fit, position_delay_s=late or 0.0)
+    return delayed, replace(judged, position_delay_s=hands[1].of("position_delay_s", delayed.position_delay_s))
 
 
 def late_positions(model: Model, motions: Iterable[Motion], base: BaseParameters | None = None) -> tuple[float, ...]:

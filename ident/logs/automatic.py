@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from math import isfinite, prod
+from dataclasses import dataclass, field, fields, replace
+from math import inf, prod
+from typing import Any
 
 import numpy as np
 
 from ident.arrays import Array, significant
 from ident.logs.check import start_transient
 from ident.logs.clock import Clock, find_clock, freshly_read, on_clock
-from ident.logs.filter import resample, thinned_band
+from ident.logs.filter import HIGHEST, factors_below, resample, thinned_band
 from ident.logs.log import Log
-from ident.logs.process import Processing
+from ident.logs.process import ALIKE, Processing
 from ident.logs.readings import ENOUGH, interpolated, leap, position_quantum, spikes
 
 #: Both sides are low-passed at these many times the band of the motion's velocity: in a fit, and where it is judged.
@@ -24,8 +25,6 @@ PREDICTED = 0.75
 LOWEST = 4.0
 #: An octave this much louder than the highest one is noise yet, where it holds so many frequencies.
 FLAT, OCTAVE = 10.0, 64
-#: Highest cut-off, relative to the rate, that is worth a filter.
-HIGHEST = 0.4
 #: A joint is too slow for the sign of its speed below so many standard deviations of its noise,
 SLOW_NOISE = 10.0
 #: and below this share of its largest speed.
@@ -37,10 +36,54 @@ RUN_IN = 0.05
 #: Noise that looks like motion (steps of a coarse encoder) lies above this many times the band of the position.
 REACH = 250.0
 ENDS = 0.03  # of the rows, at either end, are not looked at
+#: Where rows come less than so many times as fast as the motion, central differences take 2 % or more off its
+#: accelerations; below the other, five rows, exact up to the fourth power of time, take 3 % or more off, too.
+DENSE, SPARSE = 25.0, 5.0
+FIVE_ROWS: dict[str, Any] = {"derivative": "savgol", "savgol_window": 5, "savgol_degree": 4}
+#: What five rows make of noise in an acceleration, relative to it over the squared step.
+FIVE_NOISE = 3.1
 #: Steps that differ by this share of the usual one, in so many of the rows, are no even grid for a filter.
 UNEVEN, UNEVEN_ROWS = 0.01, 1e-3
 #: Logs that are shorter say nothing; a grid of so many times a log's rows would invent them.
 SHORT, MOST_GRID = 100, 2.0
+
+#: The fields of Processing that are left to the logs where nobody sets them, besides the clock, which is by default.
+AUTOMATIC = (
+    "spikes", "position_delay_s", "resample_hz", "position_hz", "derivative", "decimation", "edge_s", "min_speed",
+    "run_in",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Hand:
+    """What is set by hand, and the fields that are left to the logs: all others stay.
+
+    Beside a Fourier series of the positions there is no low-pass of them to choose. Thinning is chosen with the rate
+    that it is meant for, and a derivative with its stencil.
+    """
+
+    processing: Processing = field(default_factory=Processing)
+    left: tuple[str, ...] = AUTOMATIC
+
+    def __post_init__(self) -> None:
+        left = tuple(key for key in self.left if key != "position_hz" or self.processing.derivative != "fourier")
+        if "decimation" in left and self.processing.meant_hz is None:
+            left = (*left, "meant_hz")
+        if "derivative" in left:
+            left = (*left, "savgol_window", "savgol_degree")
+        object.__setattr__(self, "left", tuple(dict.fromkeys(left)))
+
+    def of(self, key: str, found: Any) -> Any:
+        """Return what was found for a field that is left to the logs, else what is set."""
+        return found if key in self.left else getattr(self.processing, key)
+
+    def filled(self, found: Processing) -> Processing:
+        """Return what is set, with what was found for the rest."""
+        return replace(self.processing, **{key: getattr(found, key) for key in self.left})
+
+
+#: By hand, in a fit and where its prediction is judged: nothing.
+OPEN = (Hand(), Hand())
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,37 +153,47 @@ def _floor(power: Array, least: Array) -> Array:
     return np.asarray(level)
 
 
-def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Processing, Processing]:
+def chosen(
+    logs: Sequence[Log], position_hz: float | None = None, hands: tuple[Hand, Hand] = OPEN
+) -> tuple[Processing, Processing] | None:
     """Return the processing that the positions of the logs ask for, in a fit and where its prediction is judged.
 
-    position_hz: a cut-off of the positions that is known to be better than that of their spectra.
+    position_hz: a cut-off of the positions that is known to be better than that of their spectra. hands: what is set
+    for either by hand. None where the logs say nothing.
 
-    `resample_hz`: an even grid where rows are not evenly apart, for filters count rows. `decimation`: regressor and
-    torque below FITTED times the band of the fastest motion; below JUDGED times it, slow rows included, where they are
-    compared with a prediction. `position_hz`: the highest `cut_hz` of the joints, at least LOWEST times that band.
-    `edge_s`: one period of the lowest cut-off, after a start unlike the rest. `min_speed`: what noise and the filter
-    leave of a joint that stands, a tenth of its speed at most. `run_in`: some of the largest presliding travels. Where
-    readings leap away and back, `spikes` are interpolated. Joints that rest throughout say nothing, and neither do
-    logs that are short or whose clock leaps. The thresholds were set on simulated logs
-    (`experiments/benchmarks/automatic.py`).
+    `resample_hz`: an even grid where rows are not evenly apart, for filters count rows. `derivative`: over five rows
+    where these are few for the motion and noise is small, on that grid. `decimation`: regressor and torque below FITTED
+    times the band of the fastest motion; below JUDGED times it, slow rows included, where they are compared with a
+    prediction. `position_hz`: the highest `cut_hz` of the joints, at least LOWEST times that band. `edge_s`: one period
+    of the lowest cut-off, after a start unlike the rest. `min_speed`: what noise and the filter leave of a joint that
+    stands, a tenth of its speed at most. `run_in`: some of the largest presliding travels. Where readings leap away and
+    back, `spikes` are interpolated. Joints that rest throughout say nothing, and neither do logs that are short or
+    whose clock leaps. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
     """
-    clocks = _clocks(logs)
+    hand = hands[0]
+    clocks = _clocks(logs, hand.processing)
     timed = [on_clock(log, clock) for log, clock in clocks]
     odd = any(clock.rows == "moved" for _, clock in clocks)
-    grid = max(map(_rate, timed)) if odd or any(map(_uneven, timed)) else None
-    if grid is not None and any(grid * (log.t[-1] - log.t[0]) > MOST_GRID * len(log.t) for log in timed):
-        grid = None
+    grid = hand.of("resample_hz", even_grid(timed) if odd or any(map(_uneven, timed)) else None)
     bands = [band_of(freshly_read(log, clock), grid and grid / clock.held) for log, clock in clocks]
+    few = "derivative" in hand.left and bool(bands) and all(map(few_rows, bands))
+    grid = grid or hand.of("resample_hz", even_grid(timed) if few else None)
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
     if motion <= 0.0:
-        return Processing(), Processing()
+        return None
     every = max(clock.held for _, clock in clocks)
-    rate = min(b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True))
+    rates = [b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True)]
+    rate = min(x for x in rates if x * ALIKE >= max(rates))
     cut = position_hz or max(LOWEST * motion, *(float(b.cut_hz.max()) for b in bands))
+    position = significant(cut, 2) if cut < HIGHEST * rate / every else None
+    position = hand.of("position_hz", position)
+    left = (cut if "position_hz" in hand.left else position) if position else rate / every / 2
+    cut = cut if "position_hz" in hand.left else left
     judged = max(min(JUDGED * motion, PREDICTED * cut), motion)
-    factors, fewer = (factors_below(thinned_band(rate, ()) / band) for band in (FITTED * motion, judged))
-    position = cut if cut < HIGHEST * rate / every else None
-    left = cut if position else rate / every / 2
+    factors, fewer = (
+        own.of("decimation", factors_below(thinned_band(rate, ()) / band))
+        for own, band in zip(hands, (FITTED * motion, judged), strict=True)
+    )
     noise = np.max([b.noise / np.sqrt(b.rate_hz) for b in bands], axis=0)  # its density
     slow = SLOW_NOISE * noise * np.sqrt(8.0 / 3.0 * np.pi**2 * left**3)
     fastest = np.max([b.fastest for b in bands], axis=0)
@@ -151,26 +204,49 @@ def chosen(logs: Sequence[Log], position_hz: float | None = None) -> tuple[Proce
     fit = Processing(
         spikes="interpolated" if leaps else "kept",
         resample_hz=grid,
-        position_hz=significant(cut, 2) if position else None,
+        position_hz=position,
         decimation=factors,
+        meant_hz=significant(rate, 4),
         edge_s=(significant(edge + wild, 2), edge) if wild else edge,
         min_speed=tuple(significant(x, 2) for x in slow),
         run_in=RUN_IN,
+        **(FIVE_ROWS if grid and few else {}),
     )
-    return fit, replace(fit, decimation=fewer, min_speed=0.0)
+    return hand.filled(fit), hands[1].filled(replace(fit, decimation=fewer, min_speed=0.0))
 
 
-def reaching(judged: Processing, logs: Sequence[Log]) -> Processing:
+def few_rows(band: Band) -> bool:
+    """Return whether accelerations of the fastest joint lose more to central differences than five rows add as noise.
+
+    Of one that moves at f Hz those take (2 pi f / rate)^2 / 3.
+    """
+    j, rate = int(np.argmax(band.motion_hz)), band.rate_hz
+    angle = 2.0 * np.pi * float(band.motion_hz[j]) / rate
+    noise = FIVE_NOISE * float(band.noise[j]) * rate**2
+    lost = angle**2 / 3.0 * angle * rate * float(band.fastest[j])
+    return rate < DENSE * float(band.motion_hz[j]) and noise < lost
+
+
+def rows_per_period(log: Log) -> float:
+    """Return how many times as fast as its fastest motion the rows of a log come; infinite where it says nothing."""
+    bands = [band_of(freshly_read(*one)) for one in _clocks([log], Processing())]
+    motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
+    return bands[0].rate_hz / motion if motion > 0.0 else inf
+
+
+def reaching(judged: Processing, logs: Sequence[Log], left: Sequence[str] = AUTOMATIC) -> Processing:
     """Return where a prediction of these logs is judged: as `judged`, unless they move too fast for its filters.
 
     Positions are low-passed at LOWEST times the band of their motion at least, and the band in which errors are
-    counted is no narrower than the motion. Nothing but the positions is looked at.
+    counted is no narrower than the motion. Nothing but the positions is looked at, and only what is left to them is
+    changed.
     """
-    clocks = _clocks(logs)
+    clocks = _clocks(logs, judged)
     grid = judged.resample_hz
     bands = [band_of(freshly_read(log, clock), grid and grid / clock.held) for log, clock in clocks]
     motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
-    rate = min((b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True)), default=np.inf)
+    rates = (b.rate_hz * clock.held for b, (_, clock) in zip(bands, clocks, strict=True))
+    rate = judged.meant_hz or min(rates, default=np.inf)
     cut = judged.position_hz
     if cut is not None and cut < LOWEST * motion:
         every = max(clock.held for _, clock in clocks)
@@ -178,12 +254,23 @@ def reaching(judged: Processing, logs: Sequence[Log]) -> Processing:
     fewer = judged.decimation
     if fewer and thinned_band(rate, fewer) < motion:
         fewer = factors_below(thinned_band(rate, ()) / motion)
-    return replace(judged, position_hz=cut, decimation=fewer)
+    judged = Hand(judged, tuple(left)).filled(replace(judged, position_hz=cut, decimation=fewer))
+    if not {"derivative", "resample_hz"} <= {*left} or not bands or not all(map(few_rows, bands)):
+        return judged
+    grid = grid or even_grid([on_clock(*one) for one in clocks])
+    return replace(judged, resample_hz=grid, **FIVE_ROWS) if grid else judged
 
 
-def _clocks(logs: Sequence[Log]) -> list[tuple[Log, Clock]]:
-    """Return the logs that say something, each with its clock."""
-    return [(log, find_clock(log)) for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+def _clocks(logs: Sequence[Log], processing: Processing) -> list[tuple[Log, Clock]]:
+    """Return the logs that say something, each with its clock, as `processing` has it."""
+    said = [log for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+    return [(log, find_clock(log) if processing.clock == "auto" else Clock()) for log in said]
+
+
+def even_grid(logs: Sequence[Log]) -> float | None:
+    """Return the rate [Hz] of an even grid for all logs; None where it would invent many rows of one."""
+    grid = max(map(_rate, logs))
+    return None if any(grid * (log.t[-1] - log.t[0]) > MOST_GRID * len(log.t) for log in logs) else grid
 
 
 def _rate(log: Log) -> float:
@@ -194,19 +281,6 @@ def _rate(log: Log) -> float:
 def _uneven(log: Log) -> bool:
     steps = np.diff(log.t)
     return bool(np.mean(np.abs(steps / np.median(steps) - 1.0) > UNEVEN) > UNEVEN_ROWS)
-
-
-def factors_below(ratio: float) -> tuple[int, ...]:
-    """Return factors of 2 to 10 whose product is the largest that is not above `ratio`; () below 2."""
-    for whole in range(int(ratio) if isfinite(ratio) else 0, 1, -1):
-        found, left = list[int](), whole
-        for factor in range(10, 1, -1):
-            while left % factor == 0:
-                found.append(factor)
-                left //= factor
-        if left == 1:
-            return tuple(found)
-    return ()
 
 
 def as_toml(processing: Processing) -> str:
@@ -233,6 +307,9 @@ def in_words(processing: Processing) -> str:
         f"{edges[0]:g} s cut off at the start and {edges[1]:g} s at the end",
     ]
     said += ["rows resampled evenly"] if p.resample_hz else []
+    said += [f"derivatives over {p.savgol_window} rows, which are few for so fast a motion"] * (
+        p.derivative == "savgol"
+    )
     said += ["spikes interpolated"] if p.spikes == "interpolated" else []
     said += [f"positions of single joints shifted in time by up to {late * 1e3:.2g} ms"] if late else []
     return ", ".join(said)

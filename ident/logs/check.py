@@ -13,6 +13,7 @@ from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
+from ident.logs.rates import usual_steps
 from ident.logs.readings import position_quantum, saturated, spikes
 from ident.logs.recognised import related
 from ident.logs.unscaled import SMALL, unscaled
@@ -20,8 +21,8 @@ from ident.robot import Robot
 
 #: Kinds of findings, and of what pipelines say, that tell what is so without anything being wrong.
 NOTES = (
-    "chosen", "calibrated", "left out", "coarse position", "repeated position", "irregular sampling", "torque filter",
-    "export", "reading",
+    "chosen", "calibrated", "left out", "coarse position", "repeated position", "irregular sampling", "rate change",
+    "torque filter",    "export", "reading",
 )  # fmt: skip
 #: What is said of torques that no joint is made for.
 OVER = "over 3 times its limit"
@@ -82,10 +83,10 @@ def check_log(log: Log, robot: Robot) -> LogReport:
     """Report what is odd about a log; nothing is repaired.
 
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
-    them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "repeated rows",
-    "repeated position", "constant torque", "saturated torque", "cut-off torque" (in more than OFTEN of the rows),
-    "copied torque", "start transient", "spikes", "coarse position", "position limit", "velocity limit", "effort limit",
-    "unit", "sign", "clock".
+    them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "rate change",
+    "repeated rows", "repeated position", "constant torque", "saturated torque", "cut-off torque" (in more than OFTEN of
+    the rows), "copied torque", "start transient", "spikes", "coarse position", "position limit", "velocity limit",
+    "effort limit", "unit", "sign", "clock".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -153,7 +154,7 @@ def _histogram(dt: Array) -> tuple[tuple[float, int], ...]:
 
 
 def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
-    usual, clock = float(np.median(dt)), find_clock(log)
+    clock, (usual, changes) = find_clock(log), usual_steps(dt)
     wide = np.flatnonzero(dt > GAP * usual)
     missing = np.round(dt / usual).astype(int) - 1
     if log.numbers is not None:  # rows that were left out are told of already
@@ -163,19 +164,23 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
     if len(lost):
         count = int(missing[lost].sum())
         gone = f"{count} row{'s seem' if count > 1 else ' seems'} to be missing {_after(log, lost, dt)}"
-        yield Finding("dropped rows", log.rows(lost), f"{gone}, where {_ms(usual)} is usual")
+        yield Finding("dropped rows", log.rows(lost), f"{gone}, where {_ms(usual[lost[0]])} is usual")
     if len(late) and clock.rows == "stamps":
-        yield Finding("gap", log.rows(late), f"a gap {_after(log, late, dt)}, where {_ms(usual)} is usual")
+        yield Finding("gap", log.rows(late), f"a gap {_after(log, late, dt)}, where {_ms(usual[late[0]])} is usual")
     short = np.flatnonzero(dt < SHORT * usual)
     if len(short) and clock.rows == "stamps":
+        often = usual[short[0]]
         soon = (
-            f"{log.where(short + 1)}: less than {_ms(SHORT * usual)} after the row before, where {_ms(usual)} is usual"
+            f"{log.where(short + 1)}: less than {_ms(SHORT * often)} after the row before, where {_ms(often)} is usual"
         )
         fix = "resample linearly rather than differentiate over it"
-        yield Finding("short step", log.rows(short + 1), f"{soon}; {fix}")
+        yield Finding("short step", log.rows(short + 1), f"{soon}, where {_ms(often)} is usual; {fix}")
+    for k in changes.tolist():
+        rates = f"{1.0 / usual[k - 1]:.4g} to {1.0 / usual[k]:.4g} Hz"
+        yield Finding("rate change", log.rows(k), f"the rate changes from {rates} at {log.t[k]:.4g} s, {log.where(k)}")
     if clock.held > 1 or clock.rows == "moved":
         yield Finding("irregular sampling", (), f"{clock}; taken so unless clock = 'stamps'")
-    elif np.percentile(dt, 97.5) - np.percentile(dt, 2.5) > IRREGULAR * usual:
+    elif np.ptp(np.percentile(dt / usual, [2.5, 97.5])) > IRREGULAR:
         most = ", ".join(f"{_ms(step)} {count} times" for step, count in _histogram(dt)[:3])
         taken = f"{clock}" if clock.rows == "stamps" else f"{clock}; taken so unless clock = 'stamps'"
         differ = f"the time steps differ: {most}, from {_ms(dt.min())} to {_ms(dt.max())}; {taken}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from math import asinh, ceil, floor, log, pi, prod, sqrt, tan
+from math import asinh, ceil, floor, isfinite, log, pi, prod, sqrt, tan
 from typing import Literal
 
 import numpy as np
@@ -20,6 +20,8 @@ from ident.errors import LogError, plural
 FORGOTTEN = 1e-11  # a filter's answer to a sample counts as gone when it has decayed to this
 LOWEST = 1e-6  # cut-off relative to the sampling rate, below which the filter's coefficients round to nothing
 LARGEST = 13  # scipy's advice for its IIR filter; larger factors are split
+#: Highest cut-off of positions, relative to the rate, that is worth a filter.
+HIGHEST = 0.4
 ORDER, RIPPLE, BAND = 8, 0.05, 0.8  # of the Chebyshev filter of scipy.signal.decimate
 #: Rows that are filtered forwards at once, few enough for the cache; memories of the filter that are backwards.
 BLOCK, _MEMORIES = 512, 6
@@ -212,6 +214,19 @@ def checked(factors: Sequence[int]) -> tuple[int, ...]:
 def thinned_band(rate_hz: float, factors: Sequence[int]) -> float:
     """Return up to where [Hz] thinning by `factors` keeps signals of this rate."""
     return BAND / 2 * rate_hz / prod(factors)
+
+
+def factors_below(ratio: float) -> tuple[int, ...]:
+    """Return factors of 2 to 10 whose product is the largest that is not above `ratio`; () below 2."""
+    for whole in range(int(ratio) if isfinite(ratio) else 0, 1, -1):
+        found, left = list[int](), whole
+        for factor in range(10, 1, -1):
+            while left % factor == 0:
+                found.append(factor)
+                left //= factor
+        if left == 1:
+            return tuple(found)
+    return ()
 
 
 def thinning_memory(factors: Sequence[int]) -> int:

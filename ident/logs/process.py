@@ -14,7 +14,7 @@ from ident.arrays import Array
 from ident.errors import LogError
 from ident.logs import filter as filters
 from ident.logs.clock import find_clock, on_clock
-from ident.logs.filter import Interpolation, central, checked, decimate, undelayed
+from ident.logs.filter import HIGHEST, Interpolation, central, checked, decimate, factors_below, thinned_band, undelayed
 from ident.logs.log import Log
 from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
 from ident.logs.readings import interpolated, leap, least_noise, moving, resting, run_in, saturated
@@ -22,6 +22,8 @@ from ident.logs.readings import interpolated, leap, least_noise, moving, resting
 PerJoint = float | tuple[float, ...]
 Ends = float | tuple[float, float]
 _hints = cache(get_type_hints)
+#: Rates are alike up to this factor.
+ALIKE = 1.2
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,10 @@ class Processing:
     """Only what comes before it is kept."""
     decimation: tuple[int, ...] = ()
     """Factors (2 to 13) by which regressor and torque are thinned alike when the motion is compressed."""
+    meant_hz: float | None = None
+    """The rate [Hz] that decimation and position_hz are meant for: a recording of another rate is thinned to about the
+    same band, and positions that its own rate cuts off lower are not low-passed. None: all are treated alike.
+    """
     min_speed: PerJoint = 0.0
     """A joint's rows slower than this [rad/s or m/s], one or per joint, do not count: friction has no sign there."""
     standstill: PerJoint = 0.0
@@ -99,7 +105,15 @@ class Processing:
         for f in fields(self):
             if isinstance(getattr(self, f.name), list):
                 object.__setattr__(self, f.name, tuple(getattr(self, f.name)))
-        hz = ("position_hz", "velocity_hz", "acceleration_hz", "torque_hz", "resample_hz", "nominal_rate_hz")
+        hz = (
+            "position_hz",
+            "velocity_hz",
+            "acceleration_hz",
+            "torque_hz",
+            "resample_hz",
+            "nominal_rate_hz",
+            "meant_hz",
+        )
         for key in (*hz, "segment_s", "fourier_period_s"):
             value = getattr(self, key)
             if value is not None and not (isfinite(value) and value > 0):
@@ -136,6 +150,15 @@ class Processing:
                 problem = "takes velocity and acceleration from the fitted series"
                 fix = "Leave out velocity = 'measured', position_hz, velocity_hz and acceleration_hz"
                 raise LogError(problem, key="derivative = 'fourier'", fix=fix)
+
+    def at(self, rate_hz: float) -> Processing:
+        """Return what is done with a recording of this rate [Hz], where it is another one than `meant_hz`."""
+        own, meant = self.resample_hz or rate_hz, self.meant_hz
+        if meant is None or max(own / meant, meant / own) < ALIKE:
+            return self
+        nearest = thinned_band(own, ()) / thinned_band(meant, self.decimation) + 0.5
+        position = self.position_hz if (self.position_hz or inf) < HIGHEST * own else None
+        return replace(self, position_hz=position, decimation=factors_below(nearest))
 
     def left_out(self, step: float) -> float:
         """Return how much of a recording's beginning [s] is left out, of one with this time step [s]."""
@@ -175,6 +198,7 @@ def process(log: Log, processing: Processing) -> Motion:
     if processing.clock == "auto":
         log = on_clock(log, find_clock(log))
     rate = processing.nominal_rate_hz or log.rate_hz
+    processing = processing.at(rate)
     ready = prepare(log, processing, rate, (True, True))
     if ready.stop <= ready.first:
         raise LogError("nothing is left after edges and window", file=log.file, key=log.name)
@@ -253,6 +277,7 @@ def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
     about the square of this share.
     """
     rate = processing.nominal_rate_hz or log.rate_hz
+    processing = processing.at(rate)
     steps = np.asarray(steps, dtype=np.float64)
     drawn = np.random.default_rng(0).uniform(-0.5, 0.5, log.q.shape) * steps
     found, moved = (prepare(x, processing, rate, (True, True)) for x in (log, replace(log, q=log.q + drawn)))
@@ -316,7 +341,7 @@ def motion(
     keep[counted[1] :] = False
     rate = (len(t) - 1) / (t[-1] - t[0]) if len(t) > 1 else 1.0
     cutoffs = [c for c in (p.position_hz, p.velocity_hz, p.acceleration_hz, p.torque_hz) if c]
-    cutoffs += [filters.thinned_band(rate, p.decimation)] if p.decimation else []
+    cutoffs += [thinned_band(rate, p.decimation)] if p.decimation else []
     duration = (every or total or len(t)) / rate
     least = (p.segment_s or segment_length(duration, min(cutoffs, default=inf), usual)) * rate / thin
     if every is not None:

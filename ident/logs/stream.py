@@ -181,6 +181,7 @@ def _planned(first: Log, robot: Robot, processing: Processing, rows: int, length
     samples, duration = length
     mean = (samples - 1) / duration if samples else 0.0
     rate = processing.nominal_rate_hz or mean or on_clock(first, clock).rate_hz
+    processing = processing.at(rate)
     thin = prod(processing.decimation)
     grid = 1.0 if processing.resample_hz is None else rate / processing.resample_hz  # rows per sample
     lead = thinning_memory(processing.decimation) + thin if thin > 1 else 0

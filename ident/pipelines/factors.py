@@ -400,8 +400,9 @@ def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> 
     fit, judged = processing
     if loaded.experiment.processing is None and fit != Processing():
         yield Warned("processing", "chosen", in_words(fit))
-        keys = ", ".join(loaded.experiment.automatic)
-        hand = f"{keys} as the logs ask" if keys else "a [processing] of your own replaces all of it"
+        hand = "a [processing] of your own replaces all of it"
+        if (own := loaded.experiment.by_hand) is not None:
+            hand = f"{', '.join(own[0].left)} as the logs ask, the rest as it is set by hand"
         chosen, changed = below("processing", *as_lines(fit)), below("processing.validate", *as_lines(judged, fit))
         told_so = f"chosen from the positions: {chosen}; to validate: {changed} ({hand})"
         yield Warned("processing", "chosen", told_so)

@@ -160,11 +160,12 @@ def _judged(
             raise
         failed.append(Failed(VALIDATION, cause))
     anew: Anew | None = None
-    if not unusable(warned):  # a torque that is no measurement says nothing of files
+    few = any(w.kind == "few rows" for w in warned)  # what accelerations lack looks like mistakes of many kinds
+    if not few and not unusable(warned):  # a torque that is no measurement says nothing of files
         estimate, of_table, anew = doctored(result, tell)
         warned += of_table
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
-        estimate = steps.without_advice(estimate, warned)
+        estimate = steps.without_advice(loaded, estimate, warned)
     experiment = loaded.experiment
     by_hand = experiment.processing or experiment.by_hand or experiment.calibrate
     result = replace(result, estimate=estimate, warnings=tuple(warned), failed=tuple(failed))
@@ -313,7 +314,7 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     if VERDICT in judged.provenance:
         kept = estimate_file(estimate)
         save_estimate(judged, kept)
-    judged = steps.without_advice(judged, warned)
+    judged = steps.without_advice(loaded, judged, warned)
     log_warned(warned)
     return Result(loaded, judged, validation=validation, warnings=tuple(warned), path=kept)
 
@@ -340,7 +341,7 @@ def report(
     known_format(out, figures)
     loaded = load(experiment_of(estimate) if experiment is None else experiment)
     loaded, validation, warned = validated_anew(loaded, found := load_estimate(estimate), tell)
-    found = steps.without_advice(found, warned)
+    found = steps.without_advice(loaded, found, warned)
     comparison, truth = compared(loaded, found), truth_of(loaded, found)
     result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))
     reported(result, Path(out), command, figures, summary=summary)

@@ -19,6 +19,7 @@ from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
+from ident.logs.automatic import OPEN, SPARSE, reaching, rows_per_period
 from ident.logs.check import NOTES, together
 from ident.logs.manifest import Recording
 from ident.logs.motion import segment_length, split
@@ -52,11 +53,16 @@ class Warned:
 VOID = ("delay", "rounded position", "more terms")
 
 
-def without_advice(estimate: Estimate, warned: list[Warned]) -> Estimate:
-    """Return the estimate without advice that its named causes make void, and take it out of `warned`."""
+def without_advice(loaded: Loaded, estimate: Estimate, warned: list[Warned]) -> Estimate:
+    """Return the estimate without advice that its named causes make void, and take it out of `warned`.
+
+    What rounded positions do below a cut-off that somebody set, or without one, is so whatever else is wrong.
+    """
     if not estimate.causes:
         return estimate
-    void = [w for w in warned if w.kind in VOID]
+    experiment = loaded.experiment
+    chosen = experiment.processing is None and "position_hz" in (experiment.by_hand or OPEN)[0].left
+    void = [w for w in warned if w.kind in VOID and (chosen or w.kind != "rounded position")]
     warned[:] = [w for w in warned if w not in void]
     said = set(map(str, void))
     return replace(estimate, warnings=tuple(w for w in estimate.warnings if w not in said))
@@ -171,24 +177,16 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
         return given[0], given[1]
     fitted = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
     early = np.full(loaded.robot.n, -loaded.late)  # torques that are late are positions that are early
-    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base))
-    judged = reaching_kept(loaded, judged)
-    if loaded.experiment.by_hand is None:
-        return fit, judged
-    both = zip(loaded.experiment.by_hand, (fit, judged), strict=True)
-    own, other = (
-        replace(hand, **{key: getattr(found, key) for key in loaded.experiment.automatic}) for hand, found in both
-    )
-    return own, other
+    hands = loaded.experiment.by_hand or OPEN
+    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base, hands))
+    return fit, reaching_kept(loaded, judged)
 
 
 def reaching_kept(loaded: Loaded, judged: Processing) -> Processing:
     """Return where predictions are judged: as `judged`, unless the recordings kept for that move too fast for it."""
-    from ident.logs.automatic import reaching
-
     with suppress(IdentError):  # whoever validates says what is wrong with them
         kept = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.validate]
-        return reaching(judged, kept)
+        return reaching(judged, kept, (loaded.experiment.by_hand or OPEN)[1].left)
     return judged
 
 
@@ -362,10 +360,7 @@ ROUNDED, FINE = 0.1, 1e-3  # and below the other no note
 
 def findings_of(name: str, report: LogReport, processing: Processing) -> list[Warned]:
     """Return what is odd about a recording, except for what the processing takes care of; what that leaves out."""
-    answered = {"coarse position"}  # told by what is left of it
-    if processing.resample_hz is not None:
-        answered |= {"irregular sampling"}
-    left = [f for f in report.findings if f.kind not in answered]
+    left = [f for f in report.findings if f.kind != "coarse position"]  # told by what is left of it
     cut = processing.left_out(report.dt_median) / report.dt_median  # rows
     without = [f.kind == "start transient" and len(f.rows) <= cut for f in left]
     without = [
@@ -384,7 +379,14 @@ def unusable(warned: Iterable[Warned]) -> tuple[str, ...]:
 
 
 def rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[Warned]:
-    """Say how much of a recording's (or its first part's) accelerations is the rounding of coarse positions."""
+    """Say how much of a recording's (or its first part's) accelerations is the rounding of coarse positions.
+
+    And where rows are so few that nothing makes accelerations of them.
+    """
+    if (times := rows_per_period(log)) < SPARSE:
+        few = f"rows come only {times:.2g} times as fast as the motion's band reaches, {log.rate_hz / times:.2g} Hz"
+        sought = "so its accelerations are rough, and no mistakes are sought by them"
+        yield Warned(log.name, "few rows", f"{few}, {sought}: log faster, or move slower")
     if processing.velocity == "measured" or not any(f.kind == "coarse position" for f in report.findings):
         return
     shares = rounding_share(log, processing, [step or 0.0 for step in report.quantum])

@@ -43,7 +43,7 @@ def spectra(log: Log, processing: Processing, robot: Robot) -> Iterator[Drawing]
     if len(read.t) <= SHORT:
         return
     band, slope, still = band_of(read), central(read.q, read.t), resting(log.q)
-    cuts = tuple(_cut_offs(processing, log.rate_hz))
+    cuts = tuple(_cut_offs(processing.at(log.rate_hz), log.rate_hz))
     for j, joint in enumerate(robot.joints):
         moves, noisy = 0.0 if still[j] else float(band.motion_hz[j]), float(band.cut_hz[j])
         lowest, highest = 1.0 / (read.t[-1] - read.t[0]), 0.5 * log.rate_hz

@@ -65,7 +65,7 @@ def questions(
     told.append(f"Are the numbers believable? {said}{_hidden(estimate)}.")
     total = None if validation is None else validation.total(validation.names[0])
     if validation is None or total is None:
-        return [*told, "Does it predict? Not known: no recording was kept from the fit."]
+        return [*told, "Does it predict? Not known: no recording that was kept from the fit was predicted."]
     error = f"{percent(total.relative_total)} of the torque{banded(validation, total)} of {validation.unseen} is missed"
     alone = replace(estimate, causes=(), implausible=())  # what is wrong there is the question before
     passed = with_validation(alone, validation, validation.names[0]).provenance[VERDICT].startswith("passed")

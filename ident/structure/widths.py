@@ -87,8 +87,9 @@ def wide(
     gain = _gain(logs, had, terms)
     if gain.reason:
         return before, gain, ()
-    wider = smoothed(model, np.array([law[(joint,)] for joint in model.robot.joint_names]))
-    return wider, gain, tuple(_rounded(t) for t in terms if type(t) in SHAPES)
+    each, moves = np.array([law[(joint,)] for joint in model.robot.joint_names]), fastest > 0.0
+    usual = np.median(each[moves]) if moves.any() else each  # which a joint at rest says nothing of
+    return smoothed(model, np.where(moves, each, usual)), gain, tuple(_rounded(t) for t in terms if type(t) in SHAPES)
 
 
 def _gain(logs: Logs, before: Sequence[Term], after: Sequence[Term]) -> TriedTerm:

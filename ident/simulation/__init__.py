@@ -13,10 +13,6 @@ from ident.simulation.simulate import Rollouts as Rollouts
 from ident.simulation.simulate import rollouts as rollouts
 from ident.simulation.simulate import simulate as simulate
 from ident.simulation.simulate import simulate_fixed as simulate_fixed
-from ident.simulation.torques import CartesianPD as CartesianPD
 from ident.simulation.torques import ComputedTorque as ComputedTorque
-from ident.simulation.torques import PDGravity as PDGravity
 from ident.simulation.torques import SampledTorque as SampledTorque
 from ident.simulation.torques import TorqueFunction as TorqueFunction
-from ident.simulation.torques import hold as hold
-from ident.simulation.torques import hold_point as hold_point

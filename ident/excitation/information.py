@@ -189,14 +189,6 @@ class Worth:
         return tuple(name for name, e in zip(self.base.names, self.errors, strict=True) if not np.isfinite(e))
 
     @property
-    def weak(self) -> tuple[str, ...]:
-        """Base parameters whose predicted error is larger than what CAD says they are; none without CAD."""
-        if self.values is None:
-            return ()
-        found = zip(self.base.names, self.errors, self.values, strict=True)
-        return tuple(name for name, e, value in found if np.isfinite(e) and e > abs(value))
-
-    @property
     def structural(self) -> tuple[str, ...]:
         """Standard parameters that no motion of this robot can show."""
         return self.base.unidentifiable

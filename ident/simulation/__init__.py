@@ -5,7 +5,6 @@ from ident.simulation.plant import acceleration as acceleration
 from ident.simulation.plant import plant as plant
 from ident.simulation.plant import without_friction as without_friction
 from ident.simulation.run import Simulation as Simulation
-from ident.simulation.run import manifest_text as manifest_text
 from ident.simulation.run import read_torques as read_torques
 from ident.simulation.run import to_frame as to_frame
 from ident.simulation.run import write_simulation as write_simulation

@@ -217,7 +217,7 @@ def design_problem(
         particular, free = through(basis, *ends)
     if free.shape[1] == 0:
         problem = f"a basis of {basis.size} functions has no motion that starts and ends at rest"
-        raise ExcitationError(problem, fix="Use more harmonics or intervals")
+        raise ExcitationError(problem, fix="Use more harmonics")
     return Problem(source, criterion, basis, particular, free, tuple(constraints), rate_hz, periods)
 
 
@@ -260,4 +260,4 @@ def _small_enough(basis: Basis) -> None:
     if size > _MOST_TABLES:
         tables = f"{size:.3g} GB of tables, which grow with the square of that number; {_MOST_TABLES:g} GB is the most"
         problem = f"a search among motions of {basis.size} coefficients per joint keeps {tables}"
-        raise ExcitationError(problem, fix="Use fewer harmonics or intervals")
+        raise ExcitationError(problem, fix="Use fewer harmonics")

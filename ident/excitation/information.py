@@ -61,7 +61,7 @@ class Information:
         return r_factor(np.concatenate(parts))
 
     def pull_back(self, states: tuple[Array, ...], slope: Array, share: float = 1.0) -> Array:
-        """Return the derivative (3, N, n) of tr(slope M) with respect to q, qd, qdd; slope (b, b) symmetric."""
+        """Return the derivative (3, N, n) of tr(slope M) by q, qd, qdd (adjoint); slope (b, b) symmetric."""
         q, qd, qdd = states[:3]
         found = np.empty((3, *q.shape))
         for first in range(0, len(q), _CHUNK):

@@ -228,7 +228,7 @@ def _require_posture(
     q = frozen(posture, (model.robot.n,), f"the {which} posture", ExcitationError)
     for j, joint in enumerate(limits.joints):
         if not limits.lower[j] < q[j] < limits.upper[j]:
-            unit = "rad" if limits.kinds[j] == "revolute" else "m"
+            unit = model.robot.joints[j].unit("position")
             hint = "; the command line takes degrees as '0 30 deg'" if unit == "rad" else ""
             span = f"outside of its range less the margin, {limits.lower[j]:g} to {limits.upper[j]:g} {unit}"
             problem = f"joint '{joint}' of the {which} posture is at {q[j]:g} {unit}, {span}"

@@ -9,10 +9,16 @@ import pinocchio as pin
 from random_robots import cloud
 
 from ident.robot import Joint, Robot
-from ident.spatial.inertia import INERTIAL, Pose, from_com, rpy, to_com
+from ident.spatial.inertia import INERTIAL, Pose, from_com, pseudo_inertia, rpy, to_com
 
 PIN_ORDER = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 FROM_PIN = [PIN_ORDER.index(name) for name in INERTIAL]
+
+
+def bregman(inertials: np.ndarray, reference: np.ndarray) -> float:
+    """Return the log-det divergence tr Q - log det Q - 4 of two bodies, Q = J0^-1 J, by the eigenvalues of Q."""
+    values = np.linalg.eigvals(np.linalg.solve(pseudo_inertia(reference), pseudo_inertia(inertials))).real
+    return float(np.sum(values - np.log(values) - 1.0)) if values.min() > 0 else np.inf
 
 
 def random_bodies(rng: np.random.Generator, n: int) -> np.ndarray:

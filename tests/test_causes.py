@@ -22,7 +22,6 @@ from ident.compare.causes.tables import Table
 from ident.compare.causes.touches import MEND, ROBUST, touched
 from ident.compare.causes.traces import explained
 from ident.compare.causes.weighing import Weighed, Weigher
-from ident.compare.residuals import SMOOTH
 from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
@@ -214,7 +213,7 @@ def test_all_that_is_proposed_as_toml_can_be_pasted(form: str) -> None:
     described = Described(form, "r", form == "dh")
     two = from_dh("two", [DHJoint(d=0.4, alpha=RIGHT), DHJoint(a=0.35)])
     known = mistakes(two, described=described)
-    mends = [*(m.words(0.1)[1] for m in known), MEND + ROBUST, SMOOTH, described.turned("x")]
+    mends = [*(m.words(0.1)[1] for m in known), MEND + ROBUST, described.turned("x")]
     for mend in mends:
         tomllib.loads(lines_in(mend))
         for line in re.findall(r"`([^`]* = [^`]*)`", mend):
@@ -337,6 +336,18 @@ def test_a_rate_does_not_bend_the_law_of_friction() -> None:
         assert len(at) == 1
         np.testing.assert_allclose(slower[:, at], now[:, at], rtol=1e-12, atol=1e-12)
     assert not np.allclose(now, slower)
+
+
+@pytest.mark.parametrize(("j", "k", "share"), [(2, 1, 0.06), (1, 0, -0.3), (0, 2, 0.25)])
+def test_a_share_of_another_joints_torque_is_named_with_both_joints(j: int, k: int, share: float) -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    tau = motion.tau.copy()
+    tau[:, j] += share * tau[:, k]
+    first = found(model, arm(), replace(motion, tau=tau)).causes[0]
+    assert (first.mistake.kind, first.where, first.rivals, first.ordinary) == ("crosstalk", f"joint{j + 1}", (), False)
+    assert first.value == pytest.approx(share, rel=0.1)
+    assert first.what == f"its torque has {100 * first.value:.3g} % of that of joint{k + 1} in it"
+    assert first.after < 0.03
 
 
 def test_what_happens_again_and_again_or_is_noise_is_no_touch() -> None:

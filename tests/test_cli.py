@@ -506,7 +506,7 @@ def test_torques_that_only_the_doctor_finds_late_are_read_so_unless_signals_are_
 
 
 @pytest.mark.slow
-def test_positions_in_degrees_are_what_is_hinted_at_and_no_delay(two):
+def test_positions_in_degrees_are_what_stands_out_and_no_delay(two):
     text = (two / "robot.toml").read_text().replace("link = ", "limits = { lower = -2.0, upper = 2.0 }\nlink = ")
     (two / "robot.toml").write_text(text)
     for name, seed in (("circle", 1), ("steps", 2)):

@@ -315,7 +315,7 @@ def test_report_writes_all_files_and_the_links_come_nearer_to_the_truth(made, tm
     out = tmp_path / "out"
     result = run("report", there, "--out", out, "--tolerance", 0.02)
     assert result.exit_code == 0, result.output
-    names = {"refined.csv", "side_by_side.csv", "intervals.csv", "bill_of_materials.csv", "findings.txt"}
+    names = {"refined.csv", "side_by_side.csv", "intervals.csv", "findings.txt"}
     assert {p.name for p in out.iterdir()} == names | {f"link{i}.png" for i in (1, 2, 3)}
     refined = read_cad(out / "refined.csv")
     assert refined.inertials[2, 0] == pytest.approx(bodies[2, 0], rel=0.02)

@@ -13,7 +13,7 @@ from synthetic import random_theta, recording, states
 
 import ident.excitation.information as criteria
 from ident.errors import ModelError
-from ident.excitation.bases import Basis, Fourier, FourierAndPolynomial, PeriodicSpline, resting
+from ident.excitation.bases import Basis, Fourier, FourierAndPolynomial, resting
 from ident.excitation.information import Criterion, Information, information
 from ident.excitation.limits import KinematicLimits
 from ident.excitation.problem import Problem
@@ -182,7 +182,7 @@ def problem(source: Information, basis: Basis, criterion: Criterion) -> Problem:
     return Problem(source, criterion, basis, np.zeros((n, basis.size)), resting(basis), (wide(n),), 50.0)
 
 
-BASES = (Fourier(1.0, 3), FourierAndPolynomial(1.0, 4), PeriodicSpline(5.0, 9))
+BASES = (Fourier(1.0, 3), FourierAndPolynomial(1.0, 4))
 
 
 @pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)

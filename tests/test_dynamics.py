@@ -242,8 +242,7 @@ def test_mounting_turns_gravity() -> None:
     rng = np.random.default_rng(3)
     robot, x = random_tree(rng, 5), states(rng, 5)
     turn = Pose.identity().rotation[[1, 2, 0]]
-    mounted = robot.mounted(turn)
-    np.testing.assert_allclose(turn @ mounted.gravity, [0, 0, -9.81], atol=1e-14)
+    mounted = robot.with_gravity(turn.T @ [0, 0, -9.81])
     # the same arm on a turned base: first placements turned instead of gravity
     base = Pose(turn, np.zeros(3))
     joints = [replace(j, placement=base @ j.placement) if j.parent < 0 else j for j in robot.joints]

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from oracles import random_bodies, random_tree
+from oracles import bregman, random_bodies, random_tree
 from synthetic import random_theta, recording
 
 from ident.errors import EstimationError, IdentError, ModelError
@@ -19,7 +19,7 @@ from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, regressor
 from ident.regression import Regression, base_parameters, compress
 from ident.regression.regression import left_out
-from ident.spatial.inertia import bregman, consistency, pseudo_inertia
+from ident.spatial.inertia import consistency, pseudo_inertia
 
 NOISE = 0.2
 

@@ -10,7 +10,7 @@ import pytest
 from oracles import random_bodies
 
 from ident.errors import ExcitationError, ModelError
-from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, through
+from ident.excitation.bases import Fourier, FourierAndPolynomial, through
 from ident.excitation.information import condition, d_optimal
 from ident.excitation.problem import Problem, design_problem
 from ident.excitation.search import Design, Start, minimise, search
@@ -303,9 +303,8 @@ def test_a_warm_start_close_to_its_limits_is_kept(design: Design) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("basis", [FourierAndPolynomial(1.0, 3), PeriodicSpline(6.0, 9)])
-def test_other_bases(basis: object) -> None:
-    found = search(small(basis=basis), starts=1, seconds=np.inf)
+def test_a_series_with_a_polynomial() -> None:
+    found = search(small(basis=FourierAndPolynomial(1.0, 3)), starts=1, seconds=np.inf)
     assert found.proven
     assert violations(found.trajectory) == []
     assert found.trajectory.at_rest()
@@ -430,7 +429,7 @@ def test_other_bad_requests() -> None:
     refused("the number of periods is 0, wanted 1 or more", periods=0)
     refused("a power limit needs parameters to compute torques from. Give CAD values.", power=10.0)
     refused(
-        "a basis of 3 functions has no motion that starts and ends at rest. Use more harmonics or intervals.",
+        "a basis of 3 functions has no motion that starts and ends at rest. Use more harmonics.",
         basis=Fourier(1.0, 1),
         start=np.array([0.0, 1.0, 0.0]),
     )

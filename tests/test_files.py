@@ -11,7 +11,7 @@ import pytest
 from export_readers import estimate_of
 
 from ident.cad import read_cad
-from ident.cad.back_to_cad import write_bill_of_materials, write_cad
+from ident.cad.back_to_cad import write_cad
 from ident.errors import EstimationError, InputError, cut, shortened
 from ident.excitation.information import worth
 from ident.excitation.trajectory import write_csv
@@ -143,12 +143,11 @@ def test_no_cell_of_a_table_begins_a_formula(tmp_path, first):
     (tmp_path / "cad.csv").write_text(f"{head}link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz\n{link},1,0,0,0,1,0,0,1,0,1\n")
     cad = read_cad(tmp_path / "cad.csv")
     write_cad(cad, cad.convention, tmp_path / "refined.csv")
-    write_bill_of_materials(cad, cad, tmp_path / "bill.csv")
     write_csv(tmp_path / "motion.csv", robot, np.arange(3.0), *np.zeros((3, 3, 1)))
     for form in ("csv", "csv-base"):
         export_to(form, e, tmp_path / f"{form}.csv", robot=robot)
     (tmp_path / "predicted.csv").write_text(_predicted(worth(e.base, np.eye(len(e.base.names)), e.theta)))
-    for table in ("refined", "bill", "motion", "csv", "csv-base", "predicted"):
+    for table in ("refined", "motion", "csv", "csv-base", "predicted"):
         lines = [x for x in (tmp_path / f"{table}.csv").read_text().splitlines() if not x.startswith("#")]
         cells = [cell for row in csv.reader(lines) for cell in row]
         assert any(cell.startswith("'" + first) for cell in cells), table

@@ -1,4 +1,4 @@
-"""Frame poses, Jacobians and their time derivatives against Pinocchio, MuJoCo and the poses themselves."""
+"""Frame poses and Jacobians against Pinocchio, MuJoCo and the poses themselves."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from oracles import mjcf, random_tree
 from random_robots import pinocchio_model, random_pair
 from seeds import cases
 
-from ident.dynamics import frame_pose, jacobian, jacobian_derivative
-from ident.dynamics.rigid_body import point_jacobian, tree
+from ident.dynamics import frame_pose, jacobian
 from ident.errors import ModelError
 from ident.robot import Robot, frame_poses
 from ident.robot.robot import FixedBody
@@ -57,21 +56,17 @@ def test_frames_agree_with_pinocchio_on_random_trees(first: int) -> None:
             place = frame.placement * pin.SE3(np.eye(3), point)
             tips.append(model.addFrame(pin.Frame(f"tip of {name}", frame.parentJoint, place, pin.FrameType.OP_FRAME)))
         data = model.createData()
-        q, qd = states(rng, robot.n)
+        q, _ = states(rng, robot.n)
         for s in range(STATES):
-            pin.computeJointJacobiansTimeVariation(model, data, q[s, back], qd[s, back])
+            pin.computeJointJacobians(model, data, q[s, back])
             pin.updateFramePlacements(model, data)
-            one, rate = q[s : s + 1], qd[s : s + 1]
+            one = q[s : s + 1]
             for name, point, tip in zip(names, points, tips, strict=True):
-                calls = (pin.getFrameJacobian, pin.getFrameJacobianTimeVariation)
-                theirs = [  # one column comes back flat
-                    call(model, data, tip, pin.LOCAL_WORLD_ALIGNED).reshape(6, -1)[:, order] for call in calls
-                ]
+                theirs = pin.getFrameJacobian(model, data, tip, pin.LOCAL_WORLD_ALIGNED).reshape(6, -1)[:, order]
                 rotation, position = frame_pose(robot, one, name)
                 assert relative(rotation[0], data.oMf[tip].rotation) < 1e-10
                 assert relative(position[0] + rotation[0] @ point, data.oMf[tip].translation) < 1e-10
-                assert relative(jacobian(robot, one, name, point)[0], theirs[0]) < 1e-10
-                assert relative(jacobian_derivative(robot, one, rate, name, point)[0], theirs[1]) < 1e-10
+                assert relative(jacobian(robot, one, name, point)[0], theirs) < 1e-10
     assert on_base > 0
     assert on_link > 0
 
@@ -86,16 +81,15 @@ def test_jacobians_of_points_agree_with_mujoco() -> None:
         order = [int(model.jnt_dofadr[model.joint(name).id]) for name in robot.joint_names]
         q, qd = states(rng, robot.n)
         link, point = robot.links[rng.integers(robot.n)], rng.normal(size=3)
-        ours, rates = jacobian(robot, q, link, point), jacobian_derivative(robot, q, qd, link, point)
+        ours = jacobian(robot, q, link, point)
         for s in range(STATES):
             data.qpos[order], data.qvel[order] = q[s], qd[s]
             mujoco.mj_forward(model, data)
             body = model.body(link).id
             at = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
-            for call, found in ((mujoco.mj_jac, ours[s]), (mujoco.mj_jacDot, rates[s])):
-                linear, angular = np.zeros((3, robot.n)), np.zeros((3, robot.n))
-                call(model, data, linear, angular, at, body)
-                assert relative(found, np.vstack([linear, angular])[:, order]) < 1e-8, (seed, call)
+            linear, angular = np.zeros((3, robot.n)), np.zeros((3, robot.n))
+            mujoco.mj_jac(model, data, linear, angular, at, body)
+            assert relative(ours[s], np.vstack([linear, angular])[:, order]) < 1e-8, seed
 
 
 def fixture(rng: np.random.Generator, n: int = 5) -> Robot:
@@ -121,14 +115,10 @@ def test_every_frame_is_where_the_sample_by_sample_function_puts_it() -> None:
 def test_frames_of_the_base_do_not_move() -> None:
     rng = np.random.default_rng(0)
     robot = fixture(rng)
-    q, qd = states(rng, robot.n)
+    q, _ = states(rng, robot.n)
     for name in ("base", "camera"):
         assert not jacobian(robot, q, name, (1, 2, 3)).any()
-        assert not jacobian_derivative(robot, q, qd, name, (1, 2, 3)).any()
     np.testing.assert_array_equal(frame_pose(robot, q, "camera")[1], [[1.0, -2.0, 0.5]] * STATES)
-    place, still = point_jacobian(tree(robot), q, -1, np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_array_equal(place, [[1.0, 2.0, 3.0]] * STATES)
-    np.testing.assert_array_equal(still, np.zeros((STATES, 6, robot.n)))
 
 
 def test_a_joint_carries_what_hangs_on_its_link_and_nothing_else() -> None:
@@ -148,22 +138,19 @@ def ways(robot: Robot) -> list[list[int]]:
 
 
 def test_a_point_moves_as_its_jacobian_says() -> None:
-    """Velocity and acceleration of the point along q(t), by differences of its position."""
+    """Velocity of the point along q(t), by differences of its position."""
     rng = np.random.default_rng(1)
     robot = fixture(rng)
     q, qd = (x[0] for x in states(rng, robot.n, 1))
-    qdd, point, h = rng.normal(size=robot.n), np.array([0.2, -0.1, 0.4]), 1e-3
+    point, h = np.array([0.2, -0.1, 0.4]), 1e-3
     t = h * np.arange(-2, 3)[:, None]
-    rotation, position = frame_pose(robot, q + qd * t + qdd * t**2 / 2, "tool")
+    rotation, position = frame_pose(robot, q + qd * t, "tool")
     x = rotation @ point + position
     velocity = (x[0] - 8 * x[1] + 8 * x[3] - x[4]) / (12 * h)
-    acceleration = (-x[0] + 16 * x[1] - 30 * x[2] + 16 * x[3] - x[4]) / (12 * h * h)
     spin = (rotation[0] - 8 * rotation[1] + 8 * rotation[3] - rotation[4]) / (12 * h) @ rotation[2].T
     J = jacobian(robot, q[None], "tool", point)[0]
-    rate = jacobian_derivative(robot, q[None], qd[None], "tool", point)[0]
     np.testing.assert_allclose(J[:3] @ qd, velocity, atol=1e-7)
     np.testing.assert_allclose(J[3:] @ qd, [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-7)
-    np.testing.assert_allclose((J @ qdd + rate @ qd)[:3], acceleration, atol=1e-5)
 
 
 def test_forces_act_through_the_transposed_jacobian() -> None:
@@ -185,15 +172,11 @@ def test_no_samples_give_empty_arrays() -> None:
     none = np.empty((0, robot.n))
     for name in ("tool", "camera"):
         assert [x.shape for x in frame_pose(robot, none, name)] == [(0, 3, 3), (0, 3)]
-        assert jacobian(robot, none, name).shape == jacobian_derivative(robot, none, none, name).shape == (0, 6, 5)
+        assert jacobian(robot, none, name).shape == (0, 6, 5)
 
 
 KNOWN = "Its frames are base, link1, link2, link3, link4, link5, tool, camera."
-CALLS = {
-    "frame_pose": lambda robot, q, qd, frame, point: frame_pose(robot, q, frame),
-    "jacobian": lambda robot, q, qd, frame, point: jacobian(robot, q, frame, point),
-    "jacobian_derivative": jacobian_derivative,
-}
+CALLS = {"frame_pose": lambda robot, q, frame, point: frame_pose(robot, q, frame), "jacobian": jacobian}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -208,7 +191,7 @@ def test_an_unknown_frame_is_refused_with_the_nearest(name: str) -> None:
     ]
     for frame, message in wrong:
         with pytest.raises(ModelError) as caught:
-            CALLS[name](robot, q, q, frame, (0, 0, 0))
+            CALLS[name](robot, q, frame, (0, 0, 0))
         assert str(caught.value) == message
 
 
@@ -216,14 +199,12 @@ def test_an_unknown_frame_is_refused_with_the_nearest(name: str) -> None:
 def test_states_and_points_that_do_not_fit_are_refused(name: str) -> None:
     robot = fixture(np.random.default_rng(0))
     q = np.zeros((2, 5))
-    cases: list[tuple[Any, Any, Any, str]] = [(q[:, :4], q, (0, 0, 0), "q must have shape (any, 5), got (2, 4).")]
-    cases += [(q + np.nan, q, (0, 0, 0), "q[0, 0] is nan, wanted a finite number.")]
+    cases: list[tuple[Any, Any, str]] = [(q[:, :4], (0, 0, 0), "q must have shape (any, 5), got (2, 4).")]
+    cases += [(q + np.nan, (0, 0, 0), "q[0, 0] is nan, wanted a finite number.")]
     if name != "frame_pose":
-        cases += [(q, q, (0, 0), "point must have shape (3), got (2,).")]
-        cases += [(q, q, (0, 0, np.inf), "point[2] is inf, wanted a finite number.")]
-    if name == "jacobian_derivative":
-        cases += [(q, q[:1], (0, 0, 0), "q and qd must be equally long, got [2, 1] samples.")]
-    for x, v, point, message in cases:
+        cases += [(q, (0, 0), "point must have shape (3), got (2,).")]
+        cases += [(q, (0, 0, np.inf), "point[2] is inf, wanted a finite number.")]
+    for x, point, message in cases:
         with pytest.raises(ModelError) as caught:
-            CALLS[name](robot, x, v, "tool", point)
+            CALLS[name](robot, x, "tool", point)
         assert str(caught.value) == message

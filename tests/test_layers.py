@@ -271,12 +271,11 @@ def test_nothing_outside_of_the_command_line_prints():
         assert not [n.lineno for n in calls if isinstance(n.func, ast.Name) and n.func.id == "print"], file
 
 
-#: "offset" also means one of angles, of axes, of positions, of a mimic joint, of a hint; "spring" is a hint,
-#: "drive_inertia" a setting.
+#: "offset" also means one of angles, of axes, of positions, of a mimic joint; "drive_inertia" is
+#: a setting, too.
 ELSEWHERE = {
     ("offset", "robot/"), ("offset", "geometry/"), ("offset", "logs/manifest.py"), ("offset", "export/robotics"),
     ("offset", "pipelines/init.py"), ("offset", "pipelines/logged_joints.py"),
-    ("offset", "compare/residuals.py"), ("spring", "compare/residuals.py"),
     ("drive_inertia", "pipelines/excitation.py"), ("stiffness", "export/mjcf.py"),
 }  # fmt: skip
 

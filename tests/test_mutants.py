@@ -4,7 +4,7 @@ import pytest
 from mutants import ROOT, Mutant, belonging, drawn, mutants
 
 from ident.dynamics import kinetic_energy
-from ident.spatial.inertia import bregman
+from ident.spatial.inertia import to_com
 
 SOURCE = '''"""One + two."""
 from x import y
@@ -57,4 +57,4 @@ def mutant_of(function) -> Mutant:
 @pytest.mark.slow
 def test_a_mutant_belongs_to_the_tests_that_call_its_function():
     assert belonging(mutant_of(kinetic_energy), 1) == ["tests/test_dynamics_matrices.py"]
-    assert "tests/test_spatial.py" in belonging(mutant_of(bregman), 2)
+    assert "tests/test_spatial.py" in belonging(mutant_of(to_com), 2)

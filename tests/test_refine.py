@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import bregman
 from refine_cases import Case, arm5, small_arm
 from seeds import cases
 
@@ -32,7 +33,7 @@ from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Viscous, torque
 from ident.regression import compress
 from ident.robot.urdf import parse_urdf
-from ident.spatial.inertia import bregman, consistency, from_com, pseudo_inertia, to_com
+from ident.spatial.inertia import consistency, from_com, pseudo_inertia, to_com
 
 WIDE = Tolerances(mass=0.13, centre=0.01, tensor=0.13)
 

@@ -24,12 +24,11 @@ from identified import case, residual_of
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.compare.residuals import residuals
 from ident.errors import InputError, ModelError
-from ident.estimate import Prior, estimated
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.logs import Log, Processing
 from ident.logs.filter import thinned_band
-from ident.model import Coulomb, DriveInertia, Model, Spring, coupled_drive, torque
-from ident.regression import BaseParameters, base_parameters, compress
+from ident.model import DriveInertia, Model, Spring, coupled_drive, torque
+from ident.regression import BaseParameters, base_parameters
 from ident.report import figures, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
 from ident.report.drawings import (
@@ -404,7 +403,7 @@ def test_a_summary_is_one_page(tmp_path):
     many = replace(validation, joints=joints, units=("N m",) * 12, recordings=recordings)
     estimate = replace(c.constrained, warnings=tuple(f"{k} {'long words ' * 30}" for k in range(6)))
     report = gather(estimate, model=c.model, fit=[c.fit], held_out=None, comparison=comparison, validation=validation)
-    full_page = replace(report, sections=(), lead=tuple(errors(many)), hints=("long words " * 20,) * 3)
+    full_page = replace(report, sections=(), lead=tuple(errors(many)), odd=("long words " * 20,) * 3)
     for name, drawn in (("long", pdf(full_page)), ("whole", None)):
         if drawn is None:
             given = {"model": c.model, "fit_motions": [c.fit], "validation_motions": [], "summary": True}
@@ -532,7 +531,7 @@ def test_what_to_mend_comes_first():
     assert questions(replace(estimate, causes=()), validation)[2].startswith("Does it predict? Yes: ")
     more = verdict(replace(estimate, causes=(replace(cause, total=(0.5, 0.3)),))).reason
     assert more.endswith("Even so 30.0 % of the torque would be missed: something else is wrong, too.")
-    assert [line.partition(":")[0] for line in report.hints] == ["Mend first what is named above"]
+    assert [line.partition(":")[0] for line in report.odd] == ["Mend first what is named above"]
     first = report.sections[0]
     assert first.title == "What to mend first"
     assert first.blocks[0].words == 'robot.toml: add -5 degrees; or `zeros = ["joint1"]` below [calibrate]'
@@ -627,23 +626,6 @@ def test_the_choice_of_joint_terms_is_drawn():
     (block,) = next(s.blocks for s in untried.sections if s.name == "terms")
     assert (block.items, block.drawings, block.table) == (("Nothing was tried: no.",), (), None)
     assert "terms" not in [s.name for s in gather(c.constrained, model=c.model, fit=[], held_out=None).sections]
-
-
-def test_a_term_that_would_explain_most_of_a_residual_is_in_the_verdict():
-    """Coulomb friction left out: the prediction passes, and the first screen says what is missing."""
-    c = case()
-    model = Model(c.robot, tuple(t for t in c.model.terms if not isinstance(t, Coulomb)))
-    regression = compress(model, c.fit)
-    lacking = estimated(model, regression, Prior(c.inertials, "cad.csv", {}), weight=1e-6)
-    for estimate, own, headline in (
-        (lacking, model, "Usable, but the model lacks a term"),
-        (c.constrained, c.model, "Ready to use"),
-    ):
-        validation = validate(own, c.other, {"identified": estimate.theta}, fitted=compress(own, c.fit))
-        assert verdict(estimate, validation).headline == "Ready to use"
-        shown = gather(estimate, model=own, fit=[c.fit], held_out=c.other, validation=validation).verdict
-        assert shown.headline == headline
-        assert ("Coulomb friction is missing" in shown.reason) == (own is model)
 
 
 def test_an_ellipsoid_has_the_mass_centre_and_inertia_of_its_link():

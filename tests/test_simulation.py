@@ -27,18 +27,13 @@ from ident.model import (
     coupled_drive,
     torque,
 )
-from ident.robot import Joint, Limits, MDHJoint, Robot, frame_poses, from_mdh
+from ident.robot import Joint, Limits, MDHJoint, Robot, from_mdh
 from ident.simulation import (
-    CartesianPD,
     ComputedTorque,
-    PDGravity,
     Plant,
     SampledTorque,
     Simulation,
     acceleration,
-    hold,
-    hold_point,
-    manifest_text,
     plant,
     read_torques,
     rollouts,
@@ -446,7 +441,7 @@ def test_a_control_period_holds_the_torque_and_asks_once() -> None:
 @pytest.mark.slow
 def test_a_held_controller_by_both_ways_is_the_same_motion() -> None:
     p = two_links((Viscous(),), (0.2, 0.2))
-    control = PDGravity(p, 60.0, 8.0, hold([0.4, -0.3]))
+    control = ComputedTorque(p, 60.0, 8.0, lambda t: (np.array([0.4, -0.3]), np.zeros(2), np.zeros(2)))
     a, b = both(p, [0.0, 0.0], [0.0, 0.0], 1.0, 0.001, torque=control, control_period=0.01)
     np.testing.assert_allclose(a.q, b.q, atol=1e-9)
     np.testing.assert_allclose(a.tau, b.tau, atol=1e-6)
@@ -524,18 +519,6 @@ def test_resting_on_a_limit_is_allowed() -> None:
 
 
 @pytest.mark.slow
-def test_pd_with_gravity_comes_to_rest_at_its_target() -> None:
-    p = arm7()
-    target = np.linspace(-0.5, 0.8, 7)
-    control = PDGravity(p, np.geomspace(300, 5, 7), np.geomspace(60, 1, 7), hold(target))
-    s = simulate(p, np.zeros(7), np.zeros(7), [0.0, 2.0, 4.0], control, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(s.q[-1], target, atol=1e-3)
-    gravity = inverse_dynamics(p.robot, p.inertials, s.q, 0 * s.q, 0 * s.q)
-    np.testing.assert_allclose(s.tau[-1], gravity[-1], atol=0.3)
-    assert np.abs(gravity[-1]).max() > 10
-
-
-@pytest.mark.slow
 def test_computed_torque_makes_the_error_a_chosen_oscillator() -> None:
     """With kp = 25, kd = 6: e = exp(-3 t) (cos 4 t + 3/4 sin 4 t) e(0), on a plant with everything."""
     model = Model(arm7().robot, all_terms(7, True))
@@ -553,43 +536,20 @@ def test_computed_torque_makes_the_error_a_chosen_oscillator() -> None:
     np.testing.assert_allclose(error, share[:, None] * e0, atol=1e-6)
 
 
-def test_cartesian_pd_pulls_along_the_gradient_of_its_spring() -> None:
-    """J^T kp (p_des - p) = -d/dq (kp |p_des - p|^2 / 2), by finite differences of the frame's place."""
-    rng = np.random.default_rng(5)
-    p = arm7()
-    kp, goal, point = np.array([300.0, 200.0, 100.0]), np.array([0.3, 0.1, 0.7]), (0.02, -0.01, 0.1)
-    q, qd = rng.normal(0, 1, (2, 7))
-    link = p.robot.links[-1]
-
-    def place(x: np.ndarray) -> np.ndarray:
-        pose = frame_poses(p.robot, x)[link]
-        return pose.rotation @ np.array(point) + pose.position
-
-    def energy(x: np.ndarray) -> float:
-        return float(0.5 * kp @ (goal - place(x)) ** 2)
-
-    h = 1e-6
-    gradient = [(energy(q + h * e) - energy(q - h * e)) / (2 * h) for e in np.eye(7)]
-    spring = CartesianPD(p, link, kp, 0.0, hold_point(goal), point=point)
-    np.testing.assert_allclose(spring(0.0, q, qd), -np.array(gradient), atol=1e-6)
-    # kd takes the power kd |v|^2, and the feedforward is added
-    damped = CartesianPD(p, link, 0.0, 7.0, hold_point(goal), point=point, feedforward=lambda t, q, qd: np.ones(7))
-    v = (place(q + h * qd) - place(q - h * qd)) / (2 * h)
-    assert (damped(0.0, q, qd) - 1.0) @ qd == pytest.approx(-7.0 * v @ v, rel=1e-6)
-
-
-def test_cartesian_pd_brings_the_tip_to_its_target() -> None:
-    p = two_links()
-    goal = np.array([0.6, 0.0, 0.3])
-    control = CartesianPD(
-        p, "link2", 300.0, 40.0, hold_point(goal), PDGravity(p, 0.0, 0.3, hold([0, 0])), point=(0.5, 0.0, 0.0)
-    )
-    s = simulate(p, [0.2, 0.9], [0.0, 0.0], [0.0, 4.0], control)
-    pose = frame_poses(p.robot, s.q[-1])["link2"]
-    np.testing.assert_allclose(pose.rotation @ [0.5, 0, 0] + pose.position, goal, atol=1e-3)
-
-
 # tables and logs
+
+
+def manifest(robot: Robot, file: str) -> str:
+    def signal(letters: str, quantity: str) -> str:
+        units = robot.units(quantity)
+        names = [f"{j.name}.{letters} [{unit}]" for j, unit in zip(robot.joints, units, strict=True)]
+        return f"{{ columns = {names}, unit = {list(units)} }}".replace("'", '"')
+
+    return (
+        f'[dataset]\nname = "drop"\n[signals]\ntime = {{ column = "t [s]", unit = "s" }}\n'
+        f"position = {signal('q', 'position')}\nvelocity = {signal('qd', 'velocity')}\n"
+        f'torque = {signal("tau", "torque")}\n[[recording]]\nname = "drop"\nfile = "{file}"\n'
+    )
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -600,7 +560,7 @@ def test_a_simulation_is_read_back_as_a_log(tmp_path: Any, ending: str) -> None:
     p = plant(Model(robot, (Viscous(),)), np.append(random_bodies(rng, 4).ravel(), [0.5] * 4))
     s = simulate(p, np.zeros(4), np.ones(4), np.linspace(0, 0.5, 26), lambda t, q, qd: -q)
     write_simulation(s, tmp_path / f"motion.{ending}")
-    (tmp_path / "dataset.toml").write_text(manifest_text(s, f"motion.{ending}", "drop"))
+    (tmp_path / "dataset.toml").write_text(manifest(robot, f"motion.{ending}"))
     log = read_log(read_manifest(tmp_path / "dataset.toml"), "drop", robot)
     for name in ("t", "q", "qd", "tau"):
         np.testing.assert_array_equal(getattr(log, name), getattr(s, name))
@@ -710,6 +670,10 @@ def lost_reference(t: float) -> Any:
     return np.zeros(2), np.zeros(2)
 
 
+def three(t: float) -> Any:
+    return np.zeros((3, 3))
+
+
 BROKEN = {
     "short": (lambda *x: np.zeros(1), "the torque function returned 1 number at {t}, wanted 2, one per joint. {order}"),
     "matrix": (
@@ -722,7 +686,7 @@ BROKEN = {
     "infinite": (lambda *x: [-np.inf, 0.0], "the torque of joint 'joint1' is -inf at {t}"),
     "refused": (refuses, "the torque function failed at {t}: tau[1, 1] is inf, wanted a finite number"),
     "controller": (
-        PDGravity(two_links(), 1.0, 1.0, lost_reference),
+        ComputedTorque(two_links(), 1.0, 1.0, lost_reference),
         "the torque function failed at {t}: the reference gave arrays of shapes (2,), (2,) at {t}, "
         "wanted (2,), (2,), (2,)",
     ),
@@ -990,32 +954,17 @@ def massless() -> Plant:
             lambda: acceleration(two_links(), np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((2, 2))),
             "q, qd and tau must be equally long, got [3, 3, 2] samples.",
         ),
-        (lambda: PDGravity(two_links(), [1.0, 2.0, 3.0], 1.0, hold([0, 0])), "kp must have shape (2), got (3,)."),
         (
-            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, PDGravity(two_links(), 1.0, 1.0, hold([0, 0, 0]))),
+            lambda: ComputedTorque(two_links(), [1.0, 2.0, 3.0], 1.0, lost_reference),
+            "kp must have shape (2), got (3,).",
+        ),
+        (
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, ComputedTorque(two_links(), 1.0, 1.0, three)),
             "the reference gave arrays of shapes (3,), (3,), (3,) at t = 0 s, wanted (2,), (2,), (2,).",
         ),
         (
-            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, PDGravity(two_links(), 1.0, 1.0, lambda t: None)),
+            lambda: simulate(two_links(), [0, 0], [0, 0], TIMES, ComputedTorque(two_links(), 1.0, 1.0, lambda t: None)),
             "the reference gave None at t = 0 s, wanted arrays of numbers.",
-        ),
-        (
-            lambda: CartesianPD(two_links(), "link3", 1.0, 1.0, hold_point([0, 0, 0])),
-            "frame: robot 'two' has no frame 'link3'; did you mean 'link2'? Its frames are base, link1, link2.",
-        ),
-        (
-            lambda: CartesianPD(two_links(), "base", 1.0, 1.0, hold_point([0, 0, 0])),
-            "frame 'base' does not move. Name a link, or a body fixed to one.",
-        ),
-        (
-            lambda: simulate(
-                two_links(),
-                [0, 0],
-                [0, 0],
-                TIMES,
-                CartesianPD(two_links(), "link2", 1.0, 1.0, hold_point([0, 0, 0]), lambda t, q, qd: np.zeros(3)),
-            ),
-            "the feedforward gave arrays of shapes (3,) at t = 0 s, wanted (2,).",
         ),
     ],
 )

@@ -7,10 +7,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_robots import cloud
-from seeds import cases
 
 from ident.errors import InputError
 from ident.spatial.inertia import (
@@ -18,7 +17,6 @@ from ident.spatial.inertia import (
     PSEUDO_INERTIA_MAP,
     Pose,
     axis_angle,
-    bregman,
     consistency,
     from_com,
     from_pseudo_inertia,
@@ -233,29 +231,3 @@ def test_definiteness_agrees_with_all_principal_minors(seed: int, n: int, rank: 
 def test_exact_pseudo_inertia_is_the_same_matrix(numbers: list[float]) -> None:
     exact = np.array([[float(x) for x in row] for row in pseudo_inertia_exact(numbers)])
     np.testing.assert_allclose(exact, pseudo_inertia(numbers), atol=1e-12)
-
-
-# the divergence
-
-
-@settings(max_examples=cases(50))
-@given(seeds)
-def test_divergence_is_zero_only_for_equal_bodies_and_knows_no_frame_or_unit(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    a, b, pose = random_body(rng), random_body(rng), random_pose(rng)
-    value = bregman(a, b)
-    assert value > 0
-    assert bregman(a, a) == pytest.approx(0, abs=1e-10)
-    assert bregman(transformed(a, pose), transformed(b, pose)) == pytest.approx(value, rel=1e-6)
-    scale = np.array([1e3, 1e6, 1e6, 1e6, *[1e9] * 6])  # g, mm
-    assert bregman(a * scale, b * scale) == pytest.approx(value, rel=1e-6)
-    eigen = np.linalg.eigvals(np.linalg.solve(pseudo_inertia(b), pseudo_inertia(a))).real
-    assert value == pytest.approx(np.sum(eigen - np.log(eigen) - 1), rel=1e-6)
-
-
-def test_divergence_is_infinite_outside_what_can_exist() -> None:
-    rng = np.random.default_rng(0)
-    a = random_body(rng)
-    outside = a.copy()
-    outside[0] = -a[0]
-    assert bregman(outside, a) == np.inf

@@ -1,6 +1,6 @@
-"""Are joints that are read late found, and only those? And torques that are late?
+"""Are joints that are read late found, and only those?
 
-    python experiments/benchmarks/skew.py [SEED] [LOGS] [torques]
+    python experiments/benchmarks/skew.py [SEED] [LOGS]
 
 Arms and motions of `automatic.py`, 20 to 40 s; friction that the model does not have (Stribeck's, unlike in the two
 directions, rounded near zero) on all joints; half of the logs have a joint, or two, that is read 0.5 to 2 samples
@@ -13,38 +13,25 @@ much it claims little. Half or a tenth of the gain that is asked for, seed 15101
 four more wrong. Since delays are tried that take half of that by a straight line, and judged after Gauss-Newton as
 before: seed 15101 11 of 35 found, 2 wrong, 0 of 25 false; drawn after it was frozen, seed 15401 (70 logs): 0 of 33
 false alarms; 11 of 37 found whole, none wrong.
-
-With `torques` the torques of those joints are 1 to 4 samples late or early, and the hints of what is left over are
-asked, the least squares by the model above. Right: none for a log without, and the right sign at each joint whose
-delay of a sample and more adds COST to its residual. Set on seed 15201 (40 logs: 0 of 23 false, 4 of 4 found) and seed
-15301 (120 logs: 2 of 67 false before laws that are even in the speed were beside the delay; 23 of 25 found). Drawn
-after it was frozen, seed 15302 (129 logs): 0 of 63 false; 28 of 30 found, none of the wrong sign or joint.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 from arm7 import bodies
 from automatic import ROWS, Curve, fourier, point_to_point
 
-import ident
-from ident.compare.residuals import residual_hints
-from ident.compare.settled import delays, settled
-from ident.errors import IdentError
+from ident.compare.settled import delays
 from ident.logs import Log, process
 from ident.logs.automatic import chosen
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.robot.file import MDHJoint, from_mdh
 
-#: A torque's delay of a sample or more is worth a hint where it adds this share to its joint's residual.
-COST = 0.1
 
-
-def drawn(rng: np.random.Generator, torques: bool) -> tuple[str, Model, Log, np.ndarray]:
-    """Return a log in words, its model, and how late its joints' positions or torques (n,) are, in samples."""
+def drawn(rng: np.random.Generator) -> tuple[str, Model, Log, np.ndarray]:
+    """Return a log in words, its model, and how late its joints' positions (n,) are, in samples."""
     n, rate = int(rng.choice([2, 3, 6, 7])), float(rng.choice([100, 125, 200, 250, 500]))
     duration, kind = float(rng.uniform(20, 40)), str(rng.choice(["Fourier", "points"]))
     robot = from_mdh("arm", [MDHJoint(a=a, alpha=alpha, d=d) for a, alpha, d in ROWS[:n]])
@@ -65,53 +52,29 @@ def drawn(rng: np.random.Generator, torques: bool) -> tuple[str, Model, Log, np.
     noise = rng.normal(size=tau.shape) * 10 ** rng.uniform(-2.5, -1) * tau.std(axis=0)
     if rng.random() < 0.5:
         joints = rng.choice(n, size=int(rng.integers(1, min(n, 3))), replace=False)
-        late[joints] = rng.uniform(0.5, 2.0, len(joints)) * rng.choice([-1, 1], len(joints)) * (2.0 if torques else 1.0)
+        late[joints] = rng.uniform(0.5, 2.0, len(joints)) * rng.choice([-1, 1], len(joints))
     apart = [t - d / rate for d in late]
     read = np.column_stack([curve(at)[0][:, j] for j, at in enumerate(apart)])
-    if torques:
-        tau, read = np.column_stack([measured(at)[:, j] for j, at in enumerate(apart)]), curve(t)[0]
     log = Log("drawn", t, read + rng.normal(size=read.shape) * 10 ** rng.uniform(-5, -3.5), tau + noise)
     return f"{n} joints {rate:3.0f} Hz {duration:2.0f} s {kind:8}", model, log, late
 
 
-def hinted(model: Model, log: Log, late: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the delays (n,) of torques that residuals hint at, in samples, and what the true ones add to residuals."""
-    found, fit = np.zeros(len(late)), replace(settled(model, [log])[0], position_delay_s=0.0)
-    motion = process(log, fit)
-    estimate = ident.fit(model, [motion], loss="wls", feasible=False).estimate
-    for hint in residual_hints(model, motion, estimate.for_torque, estimate.sigma, base=estimate.base) or ():
-        if hint.kind == "delay" and hint.value is not None:
-            found[model.robot.joint_names.index(hint.joint)] = hint.value * log.rate_hz
-    right = process(log, replace(fit, delay_s=tuple((late / log.rate_hz).tolist())))
-    least = ident.fit(model, [right], loss="wls", feasible=False).estimate.sigma
-    return found, np.asarray(estimate.sigma / least - 1.0)
-
-
 def main() -> None:
-    torques = "torques" in sys.argv
-    given = [x for x in sys.argv[1:] if x != "torques"]
+    given = sys.argv[1:]
     seed, logs = (int(x) for x in (*given, *("2026", "100")[len(given) :]))
     rng = np.random.default_rng(seed)
     clean, false, late, missed, wrong = 0, 0, 0, 0, 0
     for _ in range(logs):
-        words, model, log, true = drawn(rng, torques)
-        if torques:
-            try:
-                found, cost = hinted(model, log, true)
-            except IdentError as cause:  # a motion that does not show friction
-                print(words, cause)
-                continue
-            there, near = (np.abs(true) >= 1.0) & (cost > COST), np.sign(found) == np.sign(true)
-        else:
-            found, cost = delays(model, process(log, chosen([log])[0])).seconds * log.rate_hz, np.zeros(len(true))
-            there, near = true != 0, np.abs(found - true) <= 0.3
+        words, model, log, true = drawn(rng)
+        found = delays(model, process(log, chosen([log])[0])).seconds * log.rate_hz
+        there, near = true != 0, np.abs(found - true) <= 0.3
         claimed = found != 0
         clean += not true.any()
         false += bool(claimed.any() and not true.any())
         late += bool(there.any())
         missed += bool(there.any() and not claimed[there].all())
         wrong += bool(true.any() and (claimed & ~((true != 0) & near)).any())
-        print(words, np.round(true, 2), np.round(found, 2), *([np.round(cost, 3)] if torques else ()), flush=True)
+        print(words, np.round(true, 2), np.round(found, 2), flush=True)
     print(f"{clean} sound logs, {false} false alarms; {late} with late joints: {missed} missed one, {wrong} wrong")
 
 

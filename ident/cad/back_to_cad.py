@@ -1,11 +1,10 @@
-"""Tables written in any convention; refined links in the form in which their table came, to the layout of sheets."""
+"""Tables written in any convention; refined links in the form in which their table came, and side by side."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,15 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from ident.arrays import Array, frozen
 from ident.cad.check import check_cad
 from ident.cad.convention import Convention
-from ident.cad.sheets.layout import LINE_END, NUMBER
-from ident.cad.sheets.read import decoded, find_sheets, read_sheet
-from ident.cad.sheets.readings import products_of
-from ident.cad.sheets.sheet import Number, Products, Sheet
 from ident.cad.table import COLUMNS, Cad, Exact, Printed, Row, Table, cad_of, printed
 from ident.errors import CadError
 from ident.files import csv_text, write_whole
 from ident.robot.robot import Robot
-from ident.spatial.inertia import Pose, consistency, principal_axes, steiner, tensor, to_com, transformed, upper
+from ident.spatial.inertia import consistency, steiner, transformed, upper
 
 
 @dataclass(frozen=True)
@@ -190,122 +185,3 @@ def write_intervals(
             rows.append((link, number, unit, *shown, *said.get(name, ("", ""))))
     head = ("link", "number", "unit", "given", "corrected", "lowest", "highest", "given is", "corrected is")
     write_whole(path, csv_text(head, rows))
-
-
-def write_bill_of_materials(cad: Cad, refined: Cad, path: str | Path) -> None:
-    """Write one line per body with mass and centre as given and refined, and the total mass, as CSV."""
-    convention = cad.convention
-    m, c = convention.mass, convention.length
-    rows, total = [], np.zeros(2)
-    for link, before, after in zip(cad.links, cad.inertials, refined.inertials, strict=True):
-        a, b = printed(before, convention), printed(after, convention)
-        total += (a[0], b[0])
-        rows.append((link, "1", *(f"{x:.6g}" for x in (a[0], b[0], *a[1:4], *b[1:4]))))
-    rows.append(("total", "", *(f"{x:.6g}" for x in total), *[""] * 6))
-    centres = tuple(f"c{k} {which} [{c}]" for which in ("given", "refined") for k in "xyz")
-    head = ("part", "count", f"mass given [{m}]", f"mass refined [{m}]", *centres)
-    write_whole(path, csv_text(head, rows))
-
-
-def write_reports(
-    source: str | Path, refined: Cad, folder: str | Path, frames: Mapping[str, Pose] | None = None,
-    products: Products | None = None,
-) -> tuple[Path, ...]:  # fmt: skip
-    """Write each sheet of a folder (or one sheet) again with the refined numbers in the places of the printed ones.
-
-    frames: of the CAD output frames, as for `read_sheets`; products: the sign, where the user knows it. Everything
-    but the numbers stays as it is, and so does each number's count of decimals. Returns the files written.
-    """
-    found = []
-    for link, path in find_sheets(source).items():
-        sheet = read_sheet(path)
-        body = refined.inertials[refined.links.index(link)]
-        if frames and link in frames:
-            body = transformed(body, frames[link].inverse())
-        text = decoded(path.read_bytes(), path.name)
-        target = Path(folder) / path.name
-        write_whole(target, sheet_text(text, sheet, body, products or products_of(sheet)))
-        found.append(target)
-    return tuple(found)
-
-
-def sheet_text(text: str, sheet: Sheet, inertials: Array, products: Products) -> str:
-    """Return a sheet's text with the numbers of another body (10,), in the sheet's own output frame.
-
-    The density follows from the printed volume; volume, area and what is not a number stay. Principal axes point to the
-    side to which the printed ones point. Raises CadError for a number that is not found again in its line.
-    """
-    m, c, central = to_com(inertials)
-    sign = 1.0 if products == "tensor" else -1.0
-    places: list[tuple[Number, float]] = [(sheet.mass, m), *zip(sheet.center, c.tolist(), strict=True)]
-    if sheet.density is not None and sheet.volume is not None and sheet.volume.value:
-        places.append((sheet.density, m / float(sheet.volume.value)))
-    if sheet.moments is not None:
-        moments, axes = _principal(sheet, central)
-        for vector, axis in zip(sheet.axes or (), axes.T, strict=False):
-            places += zip(vector, axis.tolist(), strict=True)
-        places += zip(sheet.moments, moments.tolist(), strict=True)  # behind its axis, in the line of both
-    parts = LINE_END.split(text)
-    lines = parts[::2]
-    for six, full in ((sheet.at_center, central), (sheet.at_origin, tensor(inertials))):
-        if six is not None:
-            shown = full * np.where(np.eye(3) > 0, 1.0, sign) / float(six[0].factor)
-            for row in range(min(n.line for n in six), max(n.line for n in six) + 1):
-                lines[row - 1], count = _tensor_line(lines[row - 1].translate(_PLAIN), shown)
-                if not count and any(n.line == row for n in six):
-                    raise CadError("the entries of the tensor are not found again", file=sheet.source, line=row)
-    by_line: dict[int, list[tuple[str, str]]] = {}
-    for number, value in places:
-        by_line.setdefault(number.line, []).append((number.text, _like(number.text, value / float(number.factor))))
-    for row, texts in by_line.items():
-        lines[row - 1] = _replaced(lines[row - 1].translate(_PLAIN), texts, sheet.source, row)
-    parts[::2] = lines
-    return "".join(parts)
-
-
-def _principal(sheet: Sheet, central: Array) -> tuple[Array, Array]:
-    """Return moments (3,) and axes (3, 3) in columns, in the printed order and to the printed side."""
-    assert sheet.moments is not None
-    moments, axes = principal_axes(central)
-    order = np.argsort(moments)
-    if [n.value for n in sheet.moments] == sorted((n.value for n in sheet.moments), reverse=True):
-        order = order[::-1]
-    axes = axes[:, order]
-    if sheet.axes is not None:
-        given = np.array([[float(a.value) for a in axis] for axis in sheet.axes])
-        axes = axes * np.where((given.T * axes).sum(axis=0) < 0, -1.0, 1.0)
-    return moments[order], axes * [1.0, 1.0, np.linalg.det(axes)]  # right-handed in this order, too
-
-
-#: Signs and digits of word processors and Chinese keyboards, one to one.
-_PLAIN = str.maketrans("−–－＋．" + "０１２３４５６７８９", "---+." + "0123456789")
-
-
-def _tensor_line(line: str, shown: Array) -> tuple[str, int]:
-    """Return a line with the numbers of a tensor replaced, and their count.
-
-    The names stand in the order of the numbers: "Lxy = 1.5", "Lxy 1.5" or "Ixx Ixy Ixz 1 2 3".
-    """
-    places = iter([("xyz".index(a), "xyz".index(b)) for a, b in re.findall(r"[IL]([xyz])([xyz])", line)])
-    return re.subn(rf"(?<![\w.]){NUMBER}", lambda old: _like(old[0], float(shown[next(places)])), line)
-
-
-def _replaced(line: str, texts: Sequence[tuple[str, str]], file: str, row: int) -> str:
-    """Return a line with printed numbers, (old, new) in the order in which they stand there, replaced."""
-    done, rest = "", line
-    for old, new in texts:
-        match = re.search(rf"(?<![\w.]){re.escape(old)}(?!\d)", rest)
-        if match is None:
-            raise CadError(f"'{old}' is not found again to be replaced", file=file, line=row)
-        done, rest = done + rest[: match.start()] + new, rest[match.end() :]
-    return done + rest
-
-
-def _like(old: str, value: float) -> str:
-    """Return a value with as many decimals, and the decimal sign, of a printed number; never -0.00."""
-    body, e, _ = old.replace(",", ".").lower().partition("e")
-    decimals = len(body.partition(".")[2])
-    new = f"{value:z.{decimals}e}" if e else f"{value:z.{decimals}f}"
-    if e and "E" in old:
-        new = new.upper()
-    return new.replace(".", ",") if "," in old else new

@@ -87,7 +87,7 @@ def differences(base: BaseParameters, references: Array, phi: Array, errors: Arr
     return tuple(Difference(name, base.expression(k), *columns[k]) for k, name in enumerate(base.names))
 
 
-def contradicted(standard_errors: Sequence[float], dof: int, level: float = LEVEL) -> tuple[list[bool], float | None]:
+def contradicted(standard_errors: Sequence[float], dof: int) -> tuple[list[bool], float | None]:
     """Return which differences, in standard errors, chance does not explain, and the size from which that holds.
 
     Holm's rule with Student's t (Holm 1979). NaN is not tested and never contradicted.
@@ -99,11 +99,11 @@ def contradicted(standard_errors: Sequence[float], dof: int, level: float = LEVE
     found = [False] * len(standard_errors)
     left = len(tested)
     for k in sorted(tested, key=lambda k: p[k]):
-        if p[k] > level / left:
+        if p[k] > LEVEL / left:
             break
         found[k] = True
         left -= 1
-    return found, -float(stdtrit(dof, level / max(left, 1) / 2.0)) if tested else None
+    return found, -float(stdtrit(dof, LEVEL / max(left, 1) / 2.0)) if tested else None
 
 
 @shows

@@ -11,7 +11,6 @@ from ident.dynamics.rigid_body import frame_pose as frame_pose
 from ident.dynamics.rigid_body import gravity_load as gravity_load
 from ident.dynamics.rigid_body import inverse_dynamics as inverse_dynamics
 from ident.dynamics.rigid_body import jacobian as jacobian
-from ident.dynamics.rigid_body import jacobian_derivative as jacobian_derivative
 from ident.dynamics.rigid_body import kinetic_energy as kinetic_energy
 from ident.dynamics.rigid_body import mass_matrix as mass_matrix
 from ident.dynamics.rigid_body import potential_energy as potential_energy

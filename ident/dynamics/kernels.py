@@ -194,7 +194,7 @@ def _through_spin(w: Any, x: Any, bar: Any) -> Any:
 def _pull_back_block(
     tree: Any, q: Any, qd: Any, qdd: Any, column: Any, cotangent: Any, s: int, work: Any, out: Any
 ) -> None:
-    """Write the derivatives of samples s to s + 7 into out (N, 3 n)."""
+    """Write the vector-Jacobian products of samples s to s + 7 into out (N, 3 n): the adjoint sweep."""
     n = q.shape[1]
     rotation, position, w, al, a, u, v, w_, al_, a_, u_, v_ = work
     zero_packs(w_, 0, 3 * n)
@@ -275,6 +275,8 @@ def _pull_back_block(
 @cached_njit(parallel=True, error_model="numpy")
 def regressor_pull_back_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, cotangent: Any, out: Any) -> None:
     """Write d F / d(q, qd, qdd) of every sample into out (N, 3 n), for F = sum(cotangent * regressor rows).
+
+    The adjoint of the regressor's derivative, a vector-Jacobian product (reverse mode).
 
     column (n, n, 10) as in `regressor_rows`; cotangent (N, n_columns), zero in columns that no pair owns.
     """

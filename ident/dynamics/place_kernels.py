@@ -104,8 +104,8 @@ def place_rows(tree: Any, q: Any, pose: Any, twist: Any) -> None:
 
 
 @cached_njit(parallel=True, error_model="numpy")
-def jacobian_rows(tree: Any, q: Any, link: int, point: Any, place: Any, out: Any) -> None:
-    """Write where a point (3,) of a link is into place (N, 3), its Jacobian into out (N, 6 n) of zeros."""
+def jacobian_rows(tree: Any, q: Any, link: int, point: Any, out: Any) -> None:
+    """Write the Jacobian of a point (3,) of a link into out (N, 6 n) of zeros."""
     samples, n = q.shape
     for chunk in prange((samples + CHUNK - 1) // CHUNK):
         work = place_room(n)
@@ -122,8 +122,6 @@ def jacobian_rows(tree: Any, q: Any, link: int, point: Any, place: Any, out: Any
                     scatter(out, s, n * (3 + a) + j, spin[a])
                 r = add(r, load3(way, 3 * j))
                 j = tree.parent[j]
-            for a in range(3):
-                scatter(place, s, a, r[a])
 
 
 @njit(error_model="numpy")

@@ -378,50 +378,15 @@ def jacobian(robot: Robot, q: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.
     q (N, n); `frame` as for frame_pose; point (3,) [m] in the frame's axes. The geometric Jacobian (Spong, Hutchinson,
     Vidyasagar, section 4.6). Raises ModelError for an unknown frame and for arrays that do not fit or are not finite.
     """
-    (q,) = batch(robot, q=q)
-    return point_jacobian(tree(robot), q, *_point(robot, frame, point))[1]
-
-
-def point_jacobian(arm: Tree, q: Array, link: int, point: Array) -> tuple[Array, Array]:
-    """Return where a point (3,) of a link (-1: the base) is (N, 3), and its Jacobian (N, 6, n), at checked q (N, n)."""
     from ident.dynamics.place_kernels import jacobian_rows
 
-    samples, n = q.shape
-    if link < 0:
-        return np.tile(point, (samples, 1)), np.zeros((samples, 6, n))
-    place, out = np.empty((samples, 3)), np.zeros((samples, 6 * n))
-    with kernel_threads(samples):
-        jacobian_rows(arm, q, link, point, place, out)
-    return place, out.reshape(samples, 6, n)
-
-
-def jacobian_derivative(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.0, 0.0)
-) -> Array:
-    """Return dJ/dt (N, 6, n) along the motion q, qd (N, n): the point's acceleration is J qdd + dJ/dt qd.
-
-    Other arguments, units and errors as for jacobian.
-    """
-    q, qd = batch(robot, q=q, qd=qd)
-    arm, (link, at) = tree(robot), _point(robot, frame, point)
-    x, J = point_jacobian(arm, q, link, at)
-    if link < 0:
-        return J
-    twist, carriers = places(arm, q)[1], _carriers(arm)
-    w, v = np.split(np.einsum("lj,sja,sj->sla", carriers, twist, qd), 2, axis=-1)  # twists of the links
-    u, slide = np.split(twist, 2, axis=-1)
-    turns, slides = np.cross(w, u), np.cross(w, slide) + np.cross(v, u)  # how the joints' twists change
-    speed = np.einsum("saj,sj->sa", J[:, :3], qd)
-    passing = slides + np.cross(turns, x[:, None]) + np.cross(u, speed[:, None])
-    return np.asarray((np.concatenate([passing, turns], axis=-1) * carriers[link][:, None]).mT)
-
-
-def _carriers(arm: Tree) -> Array:
-    """Return 1 where joint j carries link l, else 0, as [l, j] (n, n)."""
-    found = np.eye(len(arm.parent))
-    for i, parent in enumerate(arm.parent):
-        found[i] += found[parent] if parent >= 0 else 0.0
-    return found
+    (q,) = batch(robot, q=q)
+    link, at = _point(robot, frame, point)
+    out = np.zeros((len(q), 6 * robot.n))
+    if link >= 0:
+        with kernel_threads(len(q)):
+            jacobian_rows(tree(robot), q, link, at, out)
+    return out.reshape(len(q), 6, robot.n)
 
 
 def _frame(robot: Robot, name: str) -> tuple[int, Pose]:

@@ -2,9 +2,10 @@
 
     mean squared residual, weighted by each joint's noise + weight * distance from the prior
 
-over links that can exist (or any numbers) within bounds: least squares regularised towards a prior under linear matrix
-inequalities. The distance is the entropic (log-det) divergence or half the square of a constant metric. Weight zero is
-the plain LMI fit; "vanishing" means least residual first, then closest to the prior at that residual.
+over links that can exist (or any numbers) within bounds: least squares regularised towards a prior (regularization)
+under linear matrix inequalities. The distance is the entropic (log-det) divergence or half the square of a constant
+metric. Weight zero is the plain LMI fit; "vanishing" means least residual first, then closest to the prior at that
+residual.
 Without prior, bounds and feasibility it is ordinary or weighted least squares of the base parameters.
 
 Cross-validation follows the one-standard-error rule (Breiman et al. 1984; here of the difference, fold by fold): the

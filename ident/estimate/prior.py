@@ -6,8 +6,9 @@ these are shared out, 1,201 kg for a robot of 16 kg fit them as well as the trut
 
 Constant metrics for fits regularised towards a prior: how far links are from its own, |root @ (theta - theta_0)|^2.
 
-Each is a small value with `root(prior) -> Array (m, 10 n)`. The entropic divergence, which is no metric and stays
-finite only inside of what can exist, is `ident.spatial.inertia.bregman`.
+Each is a small value with `root(prior) -> Array (m, 10 n)`. The entropic divergence tr Q - log det Q - 4 of
+Q = J0^-1 J (pseudo-inertias of a body and of the prior's; Lee, Wensing, Park, T-RO 2020) is no metric, and finite only
+inside of what can exist.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from ident.excitation.bases import Basis as Basis
 from ident.excitation.bases import Fourier as Fourier
 from ident.excitation.bases import FourierAndPolynomial as FourierAndPolynomial
-from ident.excitation.bases import PeriodicSpline as PeriodicSpline
 from ident.excitation.bases import through as through
 from ident.excitation.moves import Moves as Moves
 from ident.excitation.moves import posture_tour as posture_tour

@@ -1,17 +1,15 @@
 """Bases of motions, motions in them that start and end at rest, and extremes of which none is missed.
 
-There are finite Fourier series, alone or plus a polynomial, and periodic B-splines with uniform knots.
+There are finite Fourier series, alone or plus a polynomial.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.polynomial.polynomial import polyder
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
@@ -172,74 +170,6 @@ class FourierAndPolynomial(Fourier):
         series, polynomial = np.split(coefficients, [super().size], axis=1)
         factor = np.array([math.perm(k, order) for k in range(1, DEGREE + 1)]) / self.duration**order
         return super().magnitude(series, order) + np.abs(polynomial) @ factor
-
-
-@dataclass(frozen=True)
-class PeriodicSpline:
-    """q(t) = sum_k c_k B(m t / T - k), k = 0..m-1, wrapped around the period T = duration, with m = intervals.
-
-    B is the B-spline of `degree` d with knots 0, 1, ..., d + 1, so that c_k [rad; m] is a control point of the joint
-    and q stays between the least and the greatest of them. q has d - 1 continuous derivatives: with d = 5 the jerk and
-    the snap are continuous. At a knot `values` returns the derivative from the right.
-    Source: de Boor, "A Practical Guide to Splines" (1978), chapter IX.
-    Raises ExcitationError for a duration that is not positive, a degree outside 3..9, or intervals outside
-    degree + 1..2000.
-    """
-
-    duration: float
-    intervals: int
-    degree: int = 5
-    periodic: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "duration", positive(self.duration, "the duration [s]"))
-        object.__setattr__(self, "degree", count(self.degree, "the degree of the spline", 3, 9))
-        least = self.degree + 1  # so that no basis function overlaps itself
-        object.__setattr__(self, "intervals", count(self.intervals, "the number of intervals", least, 2000))
-
-    @property
-    def size(self) -> int:
-        """Number of coefficients of one joint, one per interval."""
-        return self.intervals
-
-    def values(self, t: Array, order: int) -> Array:
-        """Return the derivatives of any order at t (N,), (N, size)."""
-        d, m = self.degree, self.intervals
-        x = t * (m / self.duration)
-        interval = np.floor(x)
-        u = x - interval
-        pieces = polyder(pieces_of_b_spline(d), order, axis=1) * (m / self.duration) ** order
-        local = np.vander(u, pieces.shape[1], increasing=True) @ pieces.T  # (N, d + 1)
-        column = (interval.astype(np.int64)[:, None] - np.arange(d + 1)) % m  # piece i of B begins i knots after k
-        out = np.zeros((len(t), m))
-        np.put_along_axis(out, column, local, axis=1)
-        return out
-
-    def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
-        """Return the least and greatest value (n,) of the derivative of that order over the period."""
-        d, m = self.degree, self.intervals
-        pieces = polyder(pieces_of_b_spline(d), order, axis=1) * (m / self.duration) ** order
-        column = (np.arange(m)[:, None] - np.arange(d + 1)) % m
-        monomial = coefficients[:, column] @ pieces  # (n, m, degree + 1): a polynomial in u for each interval
-        bernstein = monomial @ to_bernstein(pieces.shape[1] - 1)
-        return -greatest_of_polynomials(-bernstein), greatest_of_polynomials(bernstein)
-
-
-@cache
-def pieces_of_b_spline(degree: int) -> Array:
-    """Return the pieces of B (degree + 1, degree + 1): row i holds the powers of u of B(i + u), 0 <= u < 1.
-
-    By Cox and de Boor's recursion B_d(x) = (x B_{d-1}(x) + (d + 1 - x) B_{d-1}(x - 1)) / d.
-    """
-    rows = np.array([[1.0]])
-    for d in range(1, degree + 1):
-        left, right = np.zeros((d + 1, d + 1)), np.zeros((d + 1, d + 1))
-        left[:d, :d], right[1:, :d] = rows, rows
-        i = np.arange(d + 1)[:, None]
-        times_u = np.roll(left - right, 1, axis=1)
-        rows = (times_u + i * left + (d + 1 - i) * right) / d
-    rows.setflags(write=False)
-    return rows
 
 
 def to_bernstein(degree: int) -> Array:

@@ -61,7 +61,7 @@ class Information:
         return r_factor(np.concatenate(parts))
 
     def pull_back(self, states: tuple[Array, ...], slope: Array, share: float = 1.0) -> Array:
-        """Return the derivative (3, N, n) of tr(slope M) with respect to q, qd, qdd; slope (b, b) symmetric."""
+        """Return the derivative (3, N, n) of tr(slope M) by q, qd, qdd (adjoint); slope (b, b) symmetric."""
         q, qd, qdd = states[:3]
         found = np.empty((3, *q.shape))
         for first in range(0, len(q), _CHUNK):
@@ -187,14 +187,6 @@ class Worth:
     def hidden(self) -> tuple[str, ...]:
         """Base parameters that this motion cannot show, though another one could: limits, or too few harmonics."""
         return tuple(name for name, e in zip(self.base.names, self.errors, strict=True) if not np.isfinite(e))
-
-    @property
-    def weak(self) -> tuple[str, ...]:
-        """Base parameters whose predicted error is larger than what CAD says they are; none without CAD."""
-        if self.values is None:
-            return ()
-        found = zip(self.base.names, self.errors, self.values, strict=True)
-        return tuple(name for name, e, value in found if np.isfinite(e) and e > abs(value))
 
     @property
     def structural(self) -> tuple[str, ...]:

@@ -217,7 +217,7 @@ def design_problem(
         particular, free = through(basis, *ends)
     if free.shape[1] == 0:
         problem = f"a basis of {basis.size} functions has no motion that starts and ends at rest"
-        raise ExcitationError(problem, fix="Use more harmonics or intervals")
+        raise ExcitationError(problem, fix="Use more harmonics")
     return Problem(source, criterion, basis, particular, free, tuple(constraints), rate_hz, periods)
 
 
@@ -228,7 +228,7 @@ def _require_posture(
     q = frozen(posture, (model.robot.n,), f"the {which} posture", ExcitationError)
     for j, joint in enumerate(limits.joints):
         if not limits.lower[j] < q[j] < limits.upper[j]:
-            unit = "rad" if limits.kinds[j] == "revolute" else "m"
+            unit = model.robot.joints[j].unit("position")
             hint = "; the command line takes degrees as '0 30 deg'" if unit == "rad" else ""
             span = f"outside of its range less the margin, {limits.lower[j]:g} to {limits.upper[j]:g} {unit}"
             problem = f"joint '{joint}' of the {which} posture is at {q[j]:g} {unit}, {span}"
@@ -260,4 +260,4 @@ def _small_enough(basis: Basis) -> None:
     if size > _MOST_TABLES:
         tables = f"{size:.3g} GB of tables, which grow with the square of that number; {_MOST_TABLES:g} GB is the most"
         problem = f"a search among motions of {basis.size} coefficients per joint keeps {tables}"
-        raise ExcitationError(problem, fix="Use fewer harmonics or intervals")
+        raise ExcitationError(problem, fix="Use fewer harmonics")

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked, frozen
 from ident.errors import ExcitationError
-from ident.excitation.bases import Basis, Fourier, FourierAndPolynomial, PeriodicSpline, count, end_conditions, positive
+from ident.excitation.bases import Basis, Fourier, FourierAndPolynomial, count, end_conditions, positive
 from ident.files import write_whole
 from ident.robot.robot import Robot
 from ident.tables import JsonFormat
@@ -135,11 +135,7 @@ FORMAT = JsonFormat(
     again="Design the trajectory again",
     given="Give a file written by `ident excite`",
 )
-_BASES: dict[str, type[Fourier | PeriodicSpline]] = {
-    "fourier": Fourier,
-    "fourier_and_polynomial": FourierAndPolynomial,
-    "periodic_spline": PeriodicSpline,
-}
+_BASES: dict[str, type[Fourier]] = {"fourier": Fourier, "fourier_and_polynomial": FourierAndPolynomial}
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +175,7 @@ def save_trajectory(
     """Write a trajectory to `path` (JSON), whole or not at all, every digit kept.
 
     certificate: what is guaranteed, with which margins; design: criterion, seed, time ...; both as JSON objects.
-    Raises ExcitationError when the joints are not the robot's, the basis is none of the three of this package, or a
+    Raises ExcitationError when the joints are not the robot's, the basis is none of the two of this package, or a
     given object holds what JSON cannot; InputError when the place cannot be written to.
     """
     path = Path(path)

@@ -175,11 +175,11 @@ def decimal(value: float, places: int) -> str:
     return f"{round(float(value), places) + 0.0:.{max(places, 0)}f}"
 
 
-def decimals(values: ArrayLike, places: ArrayLike, between: str = ", ") -> str:
+def decimals(values: ArrayLike, places: ArrayLike) -> str:
     """Return numbers with so many places after the point: one for all or one each."""
     numbers = np.asarray(values)
     each = np.broadcast_to(np.asarray(places), numbers.shape)
-    return between.join(decimal(float(v), int(p)) for v, p in zip(numbers.ravel(), each.ravel(), strict=True))
+    return ", ".join(decimal(float(v), int(p)) for v, p in zip(numbers.ravel(), each.ravel(), strict=True))
 
 
 def _places(error: ArrayLike | None, otherwise: int, shape: tuple[int, ...]) -> Places:

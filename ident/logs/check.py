@@ -314,15 +314,14 @@ def _quantisation(log: Log, robot: Robot, quantum: tuple[float | None, ...], dt:
 
 def _limits(log: Log, robot: Robot) -> Iterator[Finding]:
     for j, joint in enumerate(robot.joints):
-        unit, limits = robot.joints[j].unit("position"), joint.limits
+        unit, limits = joint.unit("position"), joint.limits
         slack = 1e-6 + 1e-3 * max((abs(x) for x in (limits.lower, limits.upper) if isfinite(x)), default=0.0)
-        torque = "N m" if unit == "rad" else "N"
         checks = [
             ("position limit", log.q[:, j], limits.lower - slack, limits.upper + slack, unit),
-            ("effort limit", log.tau[:, j], -limits.effort, limits.effort, torque),
+            ("effort limit", log.tau[:, j], -limits.effort, limits.effort, joint.unit("torque")),
         ]
         if log.qd is not None:
-            checks.append(("velocity limit", log.qd[:, j], -limits.velocity, limits.velocity, f"{unit}/s"))
+            checks.append(("velocity limit", log.qd[:, j], -limits.velocity, limits.velocity, joint.unit("velocity")))
         for kind, values, low, high, of in checks:
             outside = np.flatnonzero((values < low) | (values > high))
             if len(outside):

@@ -48,13 +48,7 @@ class Viscous:
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
     kind: ClassVar[Kind] = Kind(
-        "viscous",
-        "viscous friction",
-        "torque = value * qd",
-        ("N m s/rad", "N s/m"),
-        friction=True,
-        standard=True,
-        trace="grows with speed",
+        "viscous", "viscous friction", "torque = value * qd", ("N m s/rad", "N s/m"), friction=True, standard=True
     )
 
     def column(self, q: Array, qd: Array, qdd: Array) -> Array:
@@ -96,7 +90,6 @@ COULOMB = Kind(
     friction=True,
     standard=True,
     example="{ tanh = 0.01 }",
-    trace="changes sign with the direction of movement",
 )
 
 

@@ -64,8 +64,8 @@ class Kind:
     name: the ending, such as `stiffness` of `joint3.stiffness`; words: what it is called in a sentence; law: its torque
     as a formula; units: of a parameter, for a joint that turns and for one that slides; friction: whether it resists
     movement; key: in [model] of an experiment, by default the name; standard: whether a model has it unless it is told
-    otherwise; example: of a table of it there; trace: what a residual does that lacks it; mechanism: whether it is a
-    part that the robot has, beside which the logs still have a say in the other terms.
+    otherwise; example: of a table of it there; mechanism: whether it is a part that the robot has,
+    beside which the logs still have a say in the other terms.
     """
 
     name: str
@@ -76,7 +76,6 @@ class Kind:
     key: str = ""
     standard: bool = False
     example: str = ""
-    trace: str = "follows its law"
     mechanism: bool = False
 
     def __post_init__(self) -> None:

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from ident.arrays import Array
 from ident.cad import back_to_cad
 from ident.cad.convention import PLAIN
-from ident.cad.source import is_sheet
 from ident.cad.table import Cad
 from ident.compare.causes.described import described_by
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table, table_search, told_of
 from ident.compare.causes.weighing import Weigher
 from ident.compare.doctor import Diagnosis, doctor, other_convention
-from ident.compare.doctor.hypotheses import InLinks, OtherView
+from ident.compare.doctor.hypotheses import OtherView
 from ident.errors import CadError, EstimationError, InputError, RegressionError, need
 from ident.estimate import Prior, Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
 from ident.estimate.estimate import NamedCause
@@ -31,7 +30,7 @@ from ident.estimate.storage import load_estimate
 from ident.experiment import build_model, read_experiment
 from ident.files import file_word, whole_folder, write_whole
 from ident.logs import Motion
-from ident.pipelines.checked_cad import table_ending, words_of
+from ident.pipelines.checked_cad import table_ending
 from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
 from ident.pipelines.estimated import require_apart, sources_of
 from ident.pipelines.factors import as_compressed, load_factors
@@ -40,7 +39,6 @@ from ident.pipelines.select import with_springs, with_terms
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression
-from ident.spatial.inertia import Pose
 from ident.tell import Tell, logged
 
 #: Tolerance of a link of which the table says nothing that is sure, about a solid body of its size.
@@ -148,7 +146,7 @@ def cad_report(
         found = _examined(Path(experiment), wishes, tell)
         _require_table_alone(found)
         done = _refined(found, how, tell, whole=True)
-        _write_report(work, done, wishes)
+        _write_report(work, done)
     return done
 
 
@@ -368,7 +366,7 @@ def _changes(
     return back_to_cad.changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
 
 
-def _write_report(work: Path, done: RefinedTable, wishes: CadWishes) -> None:
+def _write_report(work: Path, done: RefinedTable) -> None:
     from ident.report.body_figures import link_figure
     from ident.report.figures import save_figure
     from ident.report.outcome_text import diagnosis_sentences, freed_sentences, interval_sentences
@@ -384,15 +382,8 @@ def _write_report(work: Path, done: RefinedTable, wishes: CadWishes) -> None:
     ends = {a.name: (a.lower, a.upper) for a in allowed.numbers}
     judged = {name: (as_given[name], as_corrected[name]) for name in as_corrected}
     back_to_cad.write_intervals(found.cad, robot, corrected, ends, judged, work / "intervals.csv")
-    back_to_cad.write_bill_of_materials(found.cad, done.table, work / "bill_of_materials.csv")
     findings = diagnosis_sentences(found.diagnosis, found.cad) + freed_sentences(found.diagnosis)
     write_whole(work / "findings.txt", "\n".join([*findings, *interval_sentences(allowed)]) + "\n")
-    if found.source is not None and (found.source.is_dir() or is_sheet(found.source)):
-        (work / "reports").mkdir()
-        frames, products = words_of(wishes.frames, wishes.products)
-        back_to_cad.write_reports(
-            found.source, done.table, work / "reports", _output_frames(found, frames or {}), products
-        )
     outlines = {link: np.concatenate(shapes) for link, shapes in shapes_of(found.loaded).items()}
     words = [file_word(link, "link") for link in robot.links]
     for i, (link, word) in enumerate(zip(robot.links, words, strict=True)):
@@ -401,20 +392,6 @@ def _write_report(work: Path, done: RefinedTable, wishes: CadWishes) -> None:
             bodies["identified"] = identified[i]
         name = word if words.count(word) == 1 else f"{word}_{i + 1}"
         save_figure(link_figure(link, bodies, outlines.get(link)), work / f"{name}.png")
-
-
-def _output_frames(found: Examined, given: Mapping[str, Pose]) -> dict[str, Pose]:
-    """Return the reports' output frames seen from their links, as given and as the doctor has found them.
-
-    A report that was printed in another frame than its link's is written again in the frame that its head names.
-    """
-    robot, poses = found.loaded.robot, dict(given)
-    for fault in found.diagnosis.faults:
-        if fault.asserted and isinstance(fault.move, InLinks) and (seen := fault.move.mistake.frame):
-            for i in fault.move.links:
-                link = robot.links[i]
-                poses[link] = seen(robot, i).inverse() @ poses.get(link, Pose.identity())
-    return poses
 
 
 def _identified(found: Examined) -> Array | None:

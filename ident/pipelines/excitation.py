@@ -14,7 +14,7 @@ from ident.compare.difference import cad_theta
 from ident.errors import ExcitationError, IdentError, InputError, need, require_known
 from ident.estimate import Estimate
 from ident.estimate.least_squares import joint_noise
-from ident.excitation.bases import Fourier, FourierAndPolynomial, PeriodicSpline, count, positive
+from ident.excitation.bases import Fourier, FourierAndPolynomial, count, positive
 from ident.excitation.information import CRITERIA, Worth, condition, scaled_condition, worth
 from ident.excitation.limits import KinematicLimits, TorqueLimits, soft_told
 from ident.excitation.problem import Problem, design_problem
@@ -166,10 +166,9 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
             problem, starts=wishes.starts, seed=seed, seconds=wishes.seconds, warm=warm, progress=progress, score=score
         )
     except np.linalg.LinAlgError:
-        many = f"{wishes.order} harmonics" if wishes.splines is None else f"{wishes.splines} spline intervals"
         count_of_all = len(problem.information.base.names)
-        told = f"motions of {many} within these limits do not show all {count_of_all} base parameters"
-        fix = f"Use more {many.partition(' ')[2]}, a longer period, or a model with fewer terms"
+        told = f"motions of {wishes.order} harmonics within these limits do not show all {count_of_all} base parameters"
+        fix = "Use more harmonics, a longer period, or a model with fewer terms"
         raise ExcitationError(told, fix=fix) from None
     if score is not None:
         apart = score(design.trajectory)
@@ -244,8 +243,6 @@ def facts(found: Excitation, command: str) -> dict[str, object]:
 
 def _sensible(wishes: ExciteWishes) -> None:
     """Raise ExcitationError for wishes that cannot be meant."""
-    if wishes.harmonics is not None and wishes.splines is not None:
-        raise InputError("is given beside --harmonics", key="--splines", fix="Give one of the two")
     fix = f"Choose one of {', '.join(CRITERIA)}"
     require_known([wishes.criterion], CRITERIA, ExcitationError, "no criterion is called", fix=fix)
     positive(wishes.duration, "the duration of a period [s]")
@@ -262,18 +259,13 @@ def _sensible(wishes: ExciteWishes) -> None:
         raise ExcitationError(f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most", fix=fix)
 
 
-def _basis(wishes: ExciteWishes) -> Fourier | PeriodicSpline:
+def _basis(wishes: ExciteWishes) -> Fourier:
     elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
-    if wishes.splines is not None:
-        if elsewhere:
-            fix = "Leave out --end, or --splines: a Fourier series gets a polynomial that leads there"
-            raise ExcitationError("a periodic spline ends where it starts, and another --end is given", fix=fix)
-        return PeriodicSpline(wishes.duration, wishes.splines)
     base = 2.0 * math.pi / wishes.duration
     return FourierAndPolynomial(base, wishes.order) if elsewhere else Fourier(base, wishes.order)
 
 
-def _resumed(wishes: ExciteWishes, robot: Robot, basis: Fourier | PeriodicSpline) -> tuple[tuple[Trajectory, ...], int]:
+def _resumed(wishes: ExciteWishes, robot: Robot, basis: Fourier) -> tuple[tuple[Trajectory, ...], int]:
     """Return the motion to go on from, if any, and the seed: without a wish, the next one after the stored search's."""
     if wishes.resume is None:
         return (), wishes.seed or 0
@@ -283,7 +275,7 @@ def _resumed(wishes: ExciteWishes, robot: Robot, basis: Fourier | PeriodicSpline
         own = stored.trajectory.basis
         stands = f"is a {type(own).__name__} motion of {own.duration:.6g} s with {own.size} coefficients per joint"
         asked = f"the one asked for is {type(basis).__name__}, {basis.duration:.6g} s, {basis.size}"
-        fix = "Give the same --duration, --harmonics or --splines, --start and --end again"
+        fix = "Give the same --duration, --harmonics, --start and --end again"
         raise ExcitationError(f"{stands}, {asked}", file=wishes.resume, fix=fix)
     seed = stored.design.get("seed")
     after = seed + 1 if type(seed) is int and 0 <= seed < 2**62 else 0

@@ -127,7 +127,6 @@ class ExciteWishes:
     ] = False
     duration: Annotated[float, "Length of one period \\[s]"] = 10.0
     harmonics: Annotated[int | None, "Harmonics of the Fourier series; without: 5"] = None
-    splines: Annotated[int | None, "Instead: intervals of a periodic B-spline of fifth degree"] = None
     criterion: Annotated[str, "d, a, e, condition, scaled-condition or worst-error"] = "d"
     noise: tuple[float, ...] | None = None
     start: tuple[float, ...] | None = None

@@ -10,7 +10,7 @@ from ident.arrays import Array
 from ident.dynamics import gravity_load
 from ident.errors import ModelError, require_known
 from ident.report.figures import AMBER, BLUE, GREEN, INK, LINE, MUTED, RED, empty, plain
-from ident.robot.robot import Joint, Robot
+from ident.robot.robot import UNITS, Joint, Robot
 from ident.simulation.run import Simulation
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def simulation_figure(simulation: Simulation) -> Figure:
     drawn = (
         ("Position", simulation.q, "deg", "m"),
         ("Speed", simulation.qd, "deg/s", "m/s"),
-        ("Drive torque", simulation.tau, "N m", "N"),
+        ("Drive torque", simulation.tau, *UNITS["torque"]),
     )
     for place, (title, values, turning, sliding) in zip(axes, drawn, strict=False):
         other = place.twinx() if any(slides) and not all(slides) else place  # metres have an axis of their own

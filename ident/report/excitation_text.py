@@ -113,7 +113,7 @@ def worth_sentences(worth: Worth) -> list[str]:
     if worth.hidden:
         told.append(
             "Hidden in this motion, though another could show them (limits keep joints from moving enough, or there "
-            f"are too few harmonics or intervals): {_some('base', worth.hidden)}."
+            f"are too few harmonics): {_some('base', worth.hidden)}."
         )
     if worth.structural:
         told.append(

@@ -86,7 +86,7 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """All that a report shows: its first screen (verdict, cards, sentences, hints on what lacks, warnings), sections.
+    """All that a report shows: its first screen (verdict, cards, sentences, what stands out, warnings), sections.
 
     lead: figures of the first screen; note: a remark below it.
     """
@@ -97,7 +97,7 @@ class Report:
     sentences: tuple[str, ...]
     sections: tuple[Section, ...]
     lead: tuple[Drawing, ...] = ()
-    hints: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
 

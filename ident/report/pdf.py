@@ -31,7 +31,7 @@ def pdf(report: Report) -> bytes:
         book.cards(report.cards[k : k + _BESIDE])
     book.figures(report.lead)
     book.items(report.sentences)
-    book.titled("What the residuals hint at", report.hints)
+    book.titled("What stands out", report.odd)
     book.titled("Please note", report.warnings)
     if report.note:
         book.say(report.note, 8, colour=MUTED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.difference import Comparison, TruthComparison
-from ident.compare.residuals import KINDS, Hint, Residuals, hints_of_all, residuals, sentence
+from ident.compare.residuals import Residuals, residuals
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate, NamedCause
@@ -36,13 +36,11 @@ from ident.report.parts import Block, Card, Report, Section
 from ident.report.sections import identifiable_section, simulated
 from ident.report.spectra import spectra
 from ident.report.symbols import Short, in_short, lengths, numbered
-from ident.report.verdict import Judgement, questions, verdict, warnings
+from ident.report.verdict import questions, verdict, warnings
 from ident.robot.robot import Robot
 
 _WORSE = 2.0  # a recording is worth a sentence when its residual is so many times that of the others
-_STRONG, _FELT = 0.5, 0.02  # a hint belongs to the verdict: it explains so much of a residual of so much of the torque
-_MOST_HINTS = 6  # those that most recordings show, and of these the strongest, come first
-_FIRST = 3  # hints, and warnings, that the first screen shows; all stand further down
+_FIRST = 3  # remarks on residuals, and warnings, that the first screen shows; all stand further down
 
 #: The command that designs a motion which adds to the logs, where the files are not known.
 NEXT_MOTION = "ident excite ROBOT --after EXPERIMENT"
@@ -68,9 +66,9 @@ def write_report(
 ) -> Path:
     """Write the report of an estimate to `path`, by its ending as HTML or PDF, whole or not at all.
 
-    The torque of the first motion of each kind is drawn; residuals, friction and hints are those of all fitted
-    recordings (of a streamed recording: of its first part). regression: the factors of the fit, where they are at hand;
-    else those of the fitted motions say what is weak.
+    The torque of the first motion of each kind is drawn; residuals and friction are those of all fitted recordings, of
+    a streamed recording those of its first part. regression: the factors of the fit, where they are at hand; else those
+    of the fitted motions say what is weak.
     pictures: a folder that gets every figure as PNG and SVG, too. next_motion: the command that designs a motion which
     adds to the logs. summary: one page alone, with the verdict, the main figures and one picture. filtered: a fitted
     log, and how it was filtered. shapes: points (k, 3) [m] around each shape of a link, in its frame, by the link.
@@ -130,11 +128,13 @@ def gather(
     if regression is None and fit:
         regression = compress(model, fit, base=estimate.base)
     far = {j: f"in “{m.name}” {said}" for m in judged for j, said in out_of_reach(m.q, model.robot).items()}
-    hints = () if far or estimate.causes else hints_of_all(model, judged, theta, estimate.sigma, base=estimate.base)
-    hinted = (*_hinted(hints, [m.name for m in judged], slides, far), *_worse(left, estimate.joints, units))
-    if estimate.causes and not far:
-        hinted = (_MEND,)
-    measured = Block(items=hinted, note=_LEFT)
+    odd = tuple(_worse(left, estimate.joints, units))
+    if far:
+        joint, what = next(iter(far.items()))
+        odd = (f"{joint}: the position {what} Nothing else can be told before that is mended.", *odd)
+    elif estimate.causes:
+        odd = (_MEND,)
+    measured = Block(items=odd, note=_LEFT)
     if left is not None:
         rms = text.recording_rows(left.names, left.rms(), estimate.joints, units) if len(judged) > 1 else None
         measured = replace(measured, drawings=tuple(drawings.left_over(model, left)), table=rms)
@@ -149,11 +149,11 @@ def gather(
     short = in_short(estimate.base, estimate.links, estimate.joints, lengths(model.robot))
     return Report(
         title=f"{estimate.robot}: identified parameters",
-        verdict=_lacking(verdict(estimate, validation), hints, estimate, slides),
+        verdict=verdict(estimate, validation),
         cards=tuple(cards(estimate, comparison, validation)),
         sentences=tuple(questions(estimate, validation, comparison)),
         lead=tuple(drawings.errors(validation)),
-        hints=hinted[:_FIRST],
+        odd=odd[:_FIRST],
         warnings=warned[:_FIRST],
         note=_MORE if len(warned) > _FIRST else "",
         sections=(
@@ -332,40 +332,6 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
 
 
 # ---- sentences -----------------------------------------------------------------------------------------------------
-
-
-def _lacking(
-    judged: Judgement, hints: tuple[Hint, ...] | None, estimate: Estimate, slides: frozenset[str]
-) -> Judgement:
-    """Return the verdict with the strongest hint, where one term would explain most of a joint's residual."""
-    error = dict(zip(estimate.joints, estimate.relative, strict=True))
-    strong = [h for h in hints or () if h.share >= _STRONG and error.get(h.joint, 0.0) >= _FELT]
-    if judged.tone != "good" or not strong:
-        return judged
-    most = sentence(max(strong, key=lambda h: h.share), slides)
-    return Judgement("unknown", "Usable, but the model lacks a term", f"{judged.reason} {most}")
-
-
-def _hinted(
-    hints: tuple[Hint, ...] | None, names: list[str], slides: frozenset[str], far: Mapping[str, str]
-) -> list[str]:
-    if not names:
-        return []
-    if far:
-        joint, what = next(iter(far.items()))
-        return [f"{joint}: the position {what} Nothing else can be told before that is mended."]
-    if hints is None:
-        shown = ", ".join(f"“{name}”" for name in names)
-        verb = "is" if len(names) == 1 else "are"
-        return [f"{shown} {verb} too short, or masked too much, to judge what the model lacks."]
-    if not hints:
-        return [
-            f"Nothing systematic was found: no {', '.join(KINDS[:-1])} or {KINDS[-1]} that was tried improves the"
-            " prediction of stretches that it was not fitted to."
-        ]
-    said = [sentence(hint, slides) for hint in hints[:_MOST_HINTS]]
-    weaker = len(hints) - len(said)
-    return [*said, f"{weaker} weaker hint{'s are' if weaker > 1 else ' is'} left out."] if weaker > 0 else said
 
 
 def _worse(left: Residuals | None, joints: Sequence[str], units: Sequence[str]) -> Iterator[str]:

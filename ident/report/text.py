@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ident.arrays import Array
 from ident.errors import plural, sentence
+from ident.robot.robot import UNITS
 from ident.spatial.inertia import INERTIAL
 
 if TYPE_CHECKING:  # numbers alone ask for none of these
@@ -225,7 +226,7 @@ def residual_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -
     rows = []
     for joint, *sizes in zip(estimate.joints, estimate.rows, estimate.rms, estimate.relative, strict=True):
         samples, rms, relative = map(float, sizes)
-        unit = "N" if joint in prismatic else "N m"
+        unit = UNITS["torque"][joint in prismatic]
         rows.append((joint, f"{samples:.0f}", f"{number(rms, 3)} {unit}", percent(relative)))
     rows.append(("all", str(int(estimate.rows.sum())), "", percent(estimate.relative_total)))
     slow = ", each joint's rows at standstill left out" * (len(set(estimate.rows.tolist())) > 1)

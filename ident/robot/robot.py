@@ -248,14 +248,6 @@ class Robot:
         """Return this robot under another gravity vector (3,) [m/s^2], given in the base frame."""
         return replace(self, gravity=np.asarray(gravity, dtype=np.float64))
 
-    def mounted(self, rotation: ArrayLike) -> Robot:
-        """Return this robot with its base turned: `rotation` (3, 3) is the base frame seen from the world.
-
-        Gravity is then (0, 0, -9.81) in the world frame.
-        """
-        turn = Pose(np.asarray(rotation, dtype=np.float64), np.zeros(3)).rotation
-        return self.with_gravity(turn.T @ np.array(GRAVITY))
-
     def fingerprint(self) -> str:
         """Return a hash (hex) of all that the equations of motion depend on: joints, links, gravity."""
         digest = hashlib.sha256()

@@ -6,7 +6,6 @@ A simulation as a table, the manifest by which `ident.logs` reads it as a log, a
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -249,24 +248,6 @@ def write_simulation(simulation: Simulation, path: str | Path) -> Path:
         to_frame(simulation).to_parquet(content, index=False)
         return write_whole(path, content.getvalue())
     raise InputError(f"ends in '{path.suffix}'", file=path, fix="Choose a name that ends in .csv or .parquet")
-
-
-def manifest_text(simulation: Simulation, file: str, name: str = "simulation") -> str:
-    """Return a `dataset.toml` that reads `file`, written beside it by `write_simulation`, as the recording `name`."""
-
-    def signal(quantity: str) -> str:
-        units = simulation.plant.robot.units(QUANTITIES[quantity])
-        return f"{{ columns = {json.dumps(columns(simulation.plant.robot, quantity))}, unit = {json.dumps(units)} }}"
-
-    note = f"simulated by {simulation.method}; {simulation.friction_law}"
-    if simulation.stopped:
-        note += f"; stopped: {simulation.stopped}"
-    return (
-        f"[dataset]\nname = {json.dumps(name)}\nnote = {json.dumps(note)}\n\n"
-        f'[signals]\ntime = {{ column = "{TIME}", unit = "s" }}\nposition = {signal("q")}\n'
-        f"velocity = {signal('qd')}\ntorque = {signal('tau')}\n\n"
-        f"[[recording]]\nname = {json.dumps(name)}\nfile = {json.dumps(file)}\n"
-    )
 
 
 def read_torques(path: str | Path, robot: Robot) -> SampledTorque:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.dynamics.rigid_body import jacobian, point_jacobian
 from ident.errors import IdentError, ModelError
-from ident.simulation.plant import Plant, fixed, inverse
+from ident.simulation.plant import Plant, inverse
 
 #: The joint torques (n,) [N m; N] at time t [s], position q (n,) and velocity qd (n,).
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
@@ -129,47 +127,6 @@ class Drives:
 #: Wanted q, qd, qdd (n,) at time t [s].
 Reference = Callable[[float], tuple[Array, Array, Array]]
 
-#: Wanted position and velocity (3,) [m, m/s] of a point, in base axes, at time t [s].
-PointReference = Callable[[float], tuple[Array, Array]]
-
-
-def hold(q: ArrayLike) -> Reference:
-    """Return the reference that stays at q (n,)."""
-    at = frozen(q, (None,), "q", ModelError)
-    still = np.zeros(len(at))
-    return lambda t: (at, still, still)
-
-
-def hold_point(p: ArrayLike) -> PointReference:
-    """Return the reference that stays at p (3,) [m]."""
-    at = frozen(p, (3,), "p", ModelError)
-    still = np.zeros(3)
-    return lambda t: (at, still)
-
-
-@dataclass(frozen=True, eq=False)
-class PDGravity:
-    """tau = kp (q_des - q) + kd (qd_des - qd) + g(q), with springs and offsets as part of g.
-
-    kp [N m/rad; N/m], kd [N m s/rad; N s/m]: one per joint, or one for all. plant: what the controller believes in,
-    which need not be the plant that is simulated. Converges to a standing reference (Takegaki, Arimoto 1981).
-    """
-
-    plant: Plant
-    kp: Array
-    kd: Array
-    reference: Reference
-
-    def __post_init__(self) -> None:
-        _gains(self, self.plant.robot.n)
-
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
-        """Return the torque (n,)."""
-        wanted = _wanted(self.reference(t), t, (len(q),) * 3)
-        still = np.zeros(len(q))
-        gravity = _inverse(self.plant, q, still, still) + self.plant.static(q)
-        return np.asarray(self.kp * (wanted[0] - q) + self.kd * (wanted[1] - qd) + gravity)
-
 
 @dataclass(frozen=True, eq=False)
 class ComputedTorque:
@@ -185,79 +142,28 @@ class ComputedTorque:
     reference: Reference
 
     def __post_init__(self) -> None:
-        _gains(self, self.plant.robot.n)
+        n = self.plant.robot.n
+        for name in ("kp", "kd"):
+            value = getattr(self, name)
+            spread = np.full(n, float(value)) if np.ndim(value) == 0 else value
+            object.__setattr__(self, name, frozen(spread, (n,), name, ModelError))
 
     def __call__(self, t: float, q: Array, qd: Array) -> Array:
         """Return the torque (n,)."""
         plant = self.plant
-        wanted = _wanted(self.reference(t), t, (len(q),) * 3)
+        wanted = _wanted(self.reference(t), t, len(q))
         qdd = wanted[2] + self.kd * (wanted[1] - qd) + self.kp * (wanted[0] - q)
-        joints = plant.armature @ qdd + plant.friction(qd, q, qdd) + plant.static(q)
-        return np.asarray(_inverse(plant, q, qd, qdd) + joints)
+        tau = inverse(plant, q[None], qd[None], qdd[None])[0]
+        return np.asarray(tau + plant.armature @ qdd + plant.friction(qd, q, qdd) + plant.static(q))
 
 
-@dataclass(frozen=True, eq=False)
-class CartesianPD:
-    """tau = J^T f + feedforward, with f = kp (p_des - p) + kd (v_des - v) at a point of a frame.
-
-    kp [N/m], kd [N s/m]: one per axis of the base, or one for all. frame: a link or a body fixed to one; point (3,) [m]
-    in its axes. feedforward: another torque function, such as gravity or an inverse dynamics, None for none.
-    Raises ModelError for an unknown frame, one that does not move, and arrays that do not fit.
-    """
-
-    plant: Plant
-    frame: str
-    kp: Array
-    kd: Array
-    reference: PointReference
-    feedforward: TorqueFunction | None = None
-    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        _gains(self, 3)
-        jacobian(self.plant.robot, np.zeros((1, self.plant.robot.n)), self.frame, self.point)  # names what is unknown
-        if self._carried[0] < 0:
-            raise ModelError(f"frame '{self.frame}' does not move", fix="Name a link, or a body fixed to one")
-
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
-        """Return the torque (n,)."""
-        p, J = point_jacobian(self.plant.tree, fixed(q[None]), *self._carried)
-        wanted = _wanted(self.reference(t), t, (3, 3))
-        f = self.kp * (wanted[0] - p[0]) + self.kd * (wanted[1] - J[0, :3] @ qd)
-        tau = J[0, :3].T @ f
-        if self.feedforward is not None:
-            tau = tau + _wanted((self.feedforward(t, q, qd),), t, (len(q),), "feedforward")[0]
-        return np.asarray(tau)
-
-    @cached_property
-    def _carried(self) -> tuple[int, Array]:
-        """The link that carries the point (-1: the base), and the point (3,) seen from the link."""
-        link, pose = self.plant.robot.frames[self.frame]
-        return link, pose.rotation @ np.asarray(self.point) + pose.position
-
-
-def _inverse(plant: Plant, q: Array, qd: Array, qdd: Array) -> Array:
-    tau: Array = inverse(plant, q[None], qd[None], qdd[None])[0]
-    return tau
-
-
-def _gains(controller: PDGravity | ComputedTorque | CartesianPD, n: int) -> None:
-    """Spread kp and kd over n entries and freeze them."""
-    for name in ("kp", "kd"):
-        value = getattr(controller, name)
-        spread = np.full(n, float(value)) if np.ndim(value) == 0 else value
-        object.__setattr__(controller, name, frozen(spread, (n,), name, ModelError))
-
-
-def _wanted(
-    values: tuple[ArrayLike, ...], t: float, lengths: tuple[int, ...], what: str = "reference"
-) -> tuple[Array, ...]:
-    """Return what a reference or feedforward gave, as arrays; ModelError naming the time when it does not fit."""
+def _wanted(values: tuple[ArrayLike, ...], t: float, n: int) -> tuple[Array, ...]:
+    """Return what a reference gave, as three arrays (n,); ModelError naming the time when it does not fit."""
     try:
         arrays = tuple(np.asarray(v, dtype=np.float64) for v in values)
     except (TypeError, ValueError):
-        raise ModelError(f"the {what} gave {str(values)[:60]} at t = {t:g} s, wanted arrays of numbers") from None
-    if [a.shape for a in arrays] != [(k,) for k in lengths]:
-        got, wanted = [", ".join(map(str, shapes)) for shapes in ([a.shape for a in arrays], [(k,) for k in lengths])]
-        raise ModelError(f"the {what} gave arrays of shapes {got} at t = {t:g} s, wanted {wanted}")
+        raise ModelError(f"the reference gave {str(values)[:60]} at t = {t:g} s, wanted arrays of numbers") from None
+    if [a.shape for a in arrays] != [(n,)] * 3:
+        got, wanted = (", ".join(map(str, shapes)) for shapes in ([a.shape for a in arrays], [(n,)] * 3))
+        raise ModelError(f"the reference gave arrays of shapes {got} at t = {t:g} s, wanted {wanted}")
     return arrays

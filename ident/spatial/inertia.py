@@ -194,18 +194,6 @@ def transformed(inertials: ArrayLike, pose: Pose) -> Array:
     return from_pseudo_inertia(t @ pseudo_inertia(inertials) @ t.T)
 
 
-def bregman(inertials: ArrayLike, reference: ArrayLike) -> float:
-    """Return the log-det divergence tr(Q) - log det Q - 4 with Q = J0^-1/2 J J0^-1/2.
-
-    It is 0 for equal bodies, infinite at the edge of what can exist, and does not depend on units or
-    frame (Lee, Wensing, Park, T-RO 2020).
-    """
-    j, j0 = pseudo_inertia(inertials), pseudo_inertia(reference)
-    q = np.linalg.solve(j0, j)
-    sign, logdet = np.linalg.slogdet(q)
-    return float(np.trace(q) - logdet - 4.0) if sign > 0 else float("inf")
-
-
 @dataclass(frozen=True)
 class Consistency:
     """What a body's ten numbers say about whether it can exist.

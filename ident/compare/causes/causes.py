@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.causes.crosstalk import crosstalk
 from ident.compare.causes.described import DH, Described
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
@@ -187,15 +188,11 @@ def _examined(
     for round_ in range(MOST):
         tell("weighing mistakes", round_, MOST)
         asked = (
-            *known,
-            *tilts(rough, reading, described),
-            *speeds(rough.rows, model.robot),
-            *far_off(rough, reading, described, rate_hz),
-            *loads(rough, reading, names),
-            *differing(reading, names),
-            *touches(fine, reading, names),
+            *known, *tilts(rough, reading, described), *speeds(rough.rows, model.robot),
+            *crosstalk(rough.rows, model.robot), *far_off(rough, reading, described, rate_hz),
+            *loads(rough, reading, names), *differing(reading, names), *touches(fine, reading, names),
             *lacking(model, reading, motions, prior, _links(now, model.robot.n)),
-        )
+        )  # fmt: skip
         among = Counter(m.kind for m in asked)
         candidates = _weighed(rough, fine, reading, asked, among, now)
         worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake, c.value)]

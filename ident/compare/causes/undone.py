@@ -113,6 +113,17 @@ def larger_torque(j: int) -> Without:
     return lambda r, value: torques(np.exp(value * np.eye(len(r.zeros))[j]))(r, 0.0)
 
 
+def crosstalk(j: int, k: int) -> Without:
+    """Return the torque of joint j without a share, the value, of that of joint k."""
+
+    def without(reading: Reading, value: float) -> Reading:
+        mixed = np.eye(len(reading.zeros))
+        mixed[j, k] = -value
+        return replace(reading, torques=mixed @ reading.torques)
+
+    return without
+
+
 def larger_torque_in(k: int, j: int) -> Without:
     """Return the torque of a joint multiplied by exp(value) in recording k."""
     return lambda r, value: replace(r, apart=(*r.apart, (k, 0 * r.zeros, value * np.eye(len(r.zeros))[j])))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ident.arrays import Array, checked
 from ident.dynamics import coriolis_matrix, gravity_load, inverse_dynamics, mass_matrix, regressor
 from ident.errors import ExcitationError, ModelError
-from ident.excitation.bases import DEGREE, Fourier, FourierAndPolynomial, PeriodicSpline, pieces_of_b_spline
+from ident.excitation.bases import DEGREE, Fourier, FourierAndPolynomial
 from ident.excitation.trajectory import Trajectory, origin, require_joints
 from ident.export.code.controller import Controller, body_line, controller
 from ident.export.identified import Identified, Written
@@ -231,14 +231,13 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
     It defines NAME_JOINTS, NAME_DURATION [s] and `void NAME_evaluate(double t, double q[], double qd[], double qdd[])`,
     with NAME the file's name as an identifier. A periodic motion repeats itself for any t; another one stays at its
     start before 0 and at its end after NAME_DURATION.
-    Raises ExcitationError for joints other than the robot's or a basis other than the three of this package, InputError
+    Raises ExcitationError for joints other than the robot's or a basis other than the two of this package, InputError
     when the place cannot be written to.
     """
     require_joints(trajectory.joints, robot)
     basis = trajectory.basis
-    if not isinstance(basis, Fourier | PeriodicSpline):
+    if not isinstance(basis, Fourier):
         raise ExcitationError(f"there is no C code for the basis {type(basis).__name__}")
-    spline = basis if isinstance(basis, PeriodicSpline) else None
     path = Path(path)
     name = identifier(path.stem, "trajectory")
     n, size = trajectory.coefficients.shape
@@ -255,10 +254,8 @@ def write_trajectory(path: str | Path, robot: Robot, trajectory: Trajectory) -> 
         coefficients=trajectory.coefficients,
         table=_table,
         degree=DEGREE,
-        fourier=None if spline else basis,
+        fourier=basis,
         polynomial=basis if isinstance(basis, FourierAndPolynomial) else None,
-        spline=spline,
-        pieces=pieces_of_b_spline(spline.degree) if spline else None,
     )
     return write_whole(path, text)
 

@@ -35,6 +35,7 @@ from ident.logs.readers.encodings import decoded
 from ident.logs.readers.formats import Reference, Request, format_of, is_bag, read_chunks
 from ident.logs.readers.joint_state import ARRAYS
 from ident.robot import Robot
+from ident.robot.robot import UNITS
 
 FIRST = 16  # batches of messages from which joints and arrays are taken where nobody names them
 ROWS = 65_536  # of text read together
@@ -143,7 +144,7 @@ def _bag(path: Path, topic: str, joints: tuple[str, ...], robot: Robot | None) -
 
 def _unit(array: str, kinds: Sequence[str]) -> str:
     """Return the SI unit that sensor_msgs/JointState gives an array; "" where joints of both kinds share it."""
-    units = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "effort": ("N m", "N")}[array]
+    units = UNITS["torque" if array == "effort" else array]
     used = {units[kind == "prismatic"] for kind in kinds}
     return used.pop() if len(used) == 1 else ""
 

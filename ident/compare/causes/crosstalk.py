@@ -1,0 +1,27 @@
+"""A torque that has a share of another joint's in it: crosstalk of two sensors, or drives that are coupled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+
+import numpy as np
+
+from ident.compare.causes import undone
+from ident.compare.causes.mistakes import Mistake, Size
+from ident.compare.causes.reading import Rows
+from ident.robot.robot import Robot
+
+#: What shares usually are, of the other torque, and of its own; what any robot has, of its own.
+USUAL, ORDINARY = 0.1, 0.04
+
+
+def crosstalk(rows: Rows, robot: Robot) -> Iterator[Mistake]:
+    """Yield each pair of joints of which the torque of the first may have a share of the second's in it."""
+    size = np.sqrt(np.mean(rows.tau**2, axis=0))
+    for j, k in permutations(np.flatnonzero(size > 0).tolist(), 2):
+        what = f"its torque has {{}} % of that of {robot.joint_names[k]} in it"
+        mend = "take that out: look for crosstalk of the two sensors, or for a drive that moves both joints"
+        ratio = float(size[j] / size[k])
+        usual = Size(USUAL * min(ratio, 1.0), ORDINARY * ratio, 1e-2)
+        yield Mistake("crosstalk", robot.joint_names[j], what, mend, undone.crosstalk(j, k), usual)

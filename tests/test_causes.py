@@ -12,11 +12,12 @@ import pytest
 from synthetic import states
 
 from ident.cad.table import Cad
-from ident.compare.causes.causes import Candidate, Examination, comparable, examined, ordinary, stands
+from ident.compare.causes.causes import Examination, comparable, examined, stands
 from ident.compare.causes.described import Described, described_by
 from ident.compare.causes.geometries import Geometry, geometries
 from ident.compare.causes.hidden import screened
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
+from ident.compare.causes.ordinary import Candidate, ordinary
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table
 from ident.compare.causes.touches import MEND, ROBUST, touched

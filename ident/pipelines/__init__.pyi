@@ -1,6 +1,7 @@
 from .cad_tables import cad_doctor as cad_doctor
 from .cad_tables import cad_refine as cad_refine
 from .cad_tables import cad_report as cad_report
+from .changes import report_changes as report_changes
 from .checked_cad import cad_check as cad_check
 from .checked_cad import cad_read as cad_read
 from .checks import check as check
@@ -13,7 +14,6 @@ from .identify import compress as compress
 from .identify import export as export
 from .identify import fit as fit
 from .identify import report as report
-from .identify import report_changes as report_changes
 from .identify import robot_and_cad as robot_and_cad
 from .identify import run as run
 from .identify import validate as validate

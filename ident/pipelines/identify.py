@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from ident.errors import CadError, EstimationError, IdentError, InputError, LogE
 from ident.estimate import Estimate
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
-from ident.files import dated, names_folder, short_names, whole_folder, write_whole
+from ident.files import dated, names_folder, whole_folder, write_whole
 from ident.pipelines import steps
 from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from ident.compare import Comparison
-    from ident.compare.difference import Change
     from ident.export import Exported
     from ident.pipelines.doctor import Anew
 
@@ -373,15 +372,6 @@ def export_results(loaded: Loaded, estimate: Estimate, folder: Path, failed: lis
     return told
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """Estimates with short names, the first of which the others are compared with, and their changes."""
-
-    estimates: tuple[tuple[str, Estimate], ...]
-    changes: Sequence[Change]
-    slides: frozenset[str] | None
-
-
 def export(
     formats: Sequence[str], estimate: str | Path, out: str | Path | None = None, wishes: ExportWishes = _UNEDITED
 ) -> tuple[Exported, ...]:
@@ -426,27 +416,3 @@ def export(
                 raise type(cause)(problem, file=cause.file, line=cause.line, key=cause.key, fix=fix) from cause
             made.append((replace(done, path=place), done.path.read_bytes()))
     return tuple(replace(done, path=write_whole(done.path, content)) for done, content in made)
-
-
-def report_changes(
-    estimates: Sequence[Path],
-    out: str | Path,
-    *,
-    robot: Path | None = None,
-    figures: Path | None = None,
-    command: str = "",
-) -> Compared:
-    """Write how estimates differ from the first of them to `out` (.html, .pdf).
-
-    robot: theirs, which gives friction its units. figures: as for `report`. Raises InputError for another ending,
-    ModelError for estimates of different models.
-    """
-    from ident.compare.difference import changes
-    from ident.report.page import known_format
-    from ident.report.several import write_comparison
-
-    known_format(out)
-    named = tuple(zip(short_names(estimates), [load_estimate(file) for file in estimates], strict=True))
-    slides = None if robot is None else read_robot(robot).slides
-    write_comparison(out, named, command=command, pictures=figures, prismatic=slides)
-    return Compared(named, changes(named), slides)

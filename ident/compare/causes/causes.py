@@ -16,12 +16,13 @@ from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
 from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
+from ident.compare.causes.ordinary import DRIFTS, Candidate, ordinary
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.scans import far_off
 from ident.compare.causes.slides import slid
 from ident.compare.causes.speeds import speeds
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
-from ident.compare.causes.terms import PART, lacking
+from ident.compare.causes.terms import lacking
 from ident.compare.causes.tilts import tilts
 from ident.compare.causes.touches import spoils_little, touches
 from ident.compare.causes.traces import trace_of
@@ -49,17 +50,6 @@ GROSS, MILD = 0.5, ("load", "touch", "term", "position scale")
 OF_SCALE = 0.2
 #: What makes the error of all torques together larger than this many times is no mistake.
 RISEN = 1.01
-#: What matters: this share of a torque, and half of its noise, as other motions than the fitted ones may ask for more.
-FELT, OF_NOISE = 0.005, 0.5
-#: A value as any robot has it is told where this share of a joint's torque is its work, as of a joint that is vertical
-#: but for a small tilt.
-SPOILT = 0.2
-#: Values of these that matter to no joint by PART of its torque, and leave this much of all that is missed, may be
-#: taken from friction that no model has: cogging.
-SLIGHT, HELPS = ("length", "zero", "clock", "position scale"), 0.98
-#: What changes within a recording: neither is a matter of the files. One that leaves so much of a joint's error is
-#: not what spoils it.
-DRIFTS, LEAVES = ("fading", "drifting", "warming"), 0.85
 _STEP = 1e-4
 _PASSES = 3
 #: Worth of a value in log p, by its slope, below which it is not looked at.
@@ -133,16 +123,6 @@ class Examination:
         return float(np.sqrt(np.mean(((one - other) / noise) ** 2)))
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A mistake with its value, the reading without it weighed, and its log p, that of such a mistake included."""
-
-    mistake: Mistake
-    value: float
-    weighed: Weighed
-    log: float
-
-
 def examined(
     model: Model,
     motions: Sequence[Motion],
@@ -188,11 +168,16 @@ def _examined(
     for round_ in range(MOST):
         tell("weighing mistakes", round_, MOST)
         asked = (
-            *known, *tilts(rough, reading, described), *speeds(rough.rows, model.robot),
-            *crosstalk(rough.rows, model.robot), *far_off(rough, reading, described, rate_hz),
-            *loads(rough, reading, names), *differing(reading, names), *touches(fine, reading, names),
+            *known,
+            *tilts(rough, reading, described),
+            *speeds(rough.rows, model.robot),
+            *crosstalk(rough.rows, model.robot),
+            *far_off(rough, reading, described, rate_hz),
+            *loads(rough, reading, names),
+            *differing(reading, names),
+            *touches(fine, reading, names),
             *lacking(model, reading, motions, prior, _links(now, model.robot.n)),
-        )  # fmt: skip
+        )
         among = Counter(m.kind for m in asked)
         candidates = _weighed(rough, fine, reading, asked, among, now)
         worth = [c for c in candidates if c.log > now.log + MARGIN and _material(now, c.weighed, c.mistake, c.value)]
@@ -202,28 +187,8 @@ def _examined(
         best = worth[0]
         apart = max(MARGIN, (1.0 - ALIKE) * (best.log - now.log))
         near = [c for c in worth[1:] if c.log > best.log - apart and not _same(c, best)]
-        what, mend = best.mistake.words(best.value)
-        if best.mistake.kind in DRIFTS and near:
-            others = (c.mistake.words(c.value)[1] for c in near if c.mistake.kind in DRIFTS)
-            mend = "; or ".join(dict.fromkeys((mend, *others)))
-        causes.append(
-            Cause(
-                best.mistake,
-                best.value,
-                what,
-                mend,
-                best.log - now.log,
-                now.relative,
-                comparable(now, best.weighed),
-                tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
-                ordinary((best, *near), now, noise) or spoils_little(fine, now, best.weighed, best.mistake),
-                model.robot.joint_names,
-                _joints(now),
-                _joints(best.weighed),
-                trace_of(fine, now, best.weighed, model.robot, best.mistake.where),
-                (best.weighed, near[0].weighed) if near else None,
-            )
-        )
+        slight = ordinary((best, *near), now, noise) or spoils_little(fine, now, best.weighed, best.mistake)
+        causes.append(_cause(best, near, now, fine, slight))
         reading, now = best.weighed.reading, best.weighed
     may = may_examine(reading)
     told = slid(fine, model, reading, prior) if may else []
@@ -235,6 +200,31 @@ def _examined(
     causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
     return Examination(
         tuple(causes), reading, now.relative, len(asked), fine.independent, None if table is None else may, fine
+    )
+
+
+def _cause(best: Candidate, near: Sequence[Candidate], now: Weighed, fine: Weigher, slight: bool) -> Cause:
+    """Return the best mistake with those near it as its rivals; slight: whether it is as any robot has it."""
+    what, mend = best.mistake.words(best.value)
+    if best.mistake.kind in DRIFTS and near:
+        others = (c.mistake.words(c.value)[1] for c in near if c.mistake.kind in DRIFTS)
+        mend = "; or ".join(dict.fromkeys((mend, *others)))
+    robot = now.reading.robot
+    return Cause(
+        best.mistake,
+        best.value,
+        what,
+        mend,
+        best.log - now.log,
+        now.relative,
+        comparable(now, best.weighed),
+        tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
+        slight,
+        robot.joint_names,
+        _joints(now),
+        _joints(best.weighed),
+        trace_of(fine, now, best.weighed, robot, best.mistake.where),
+        (best.weighed, near[0].weighed) if near else None,
     )
 
 
@@ -403,42 +393,6 @@ def _joints(weighed: Weighed) -> tuple[float, ...]:
     """Return the error of each torque of the log (n,), relative to it."""
     torques = weighed.channels(weighed.torques)
     return tuple(np.sqrt(weighed.channels(weighed.left) / np.where(torques > 0, torques, np.inf)).tolist())
-
-
-def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
-    """Return whether what cannot be told apart is no matter, as one of it is no larger than any robot's.
-
-    Neither is what no joint feels. Of drifts that cannot be told apart each one spoils what is predicted, unless it
-    stays within the noise (n,).
-    """
-    if not any(_felt(now, c.weighed, noise) or unlike(c.mistake, c.value) for c in tied):
-        return True
-    some = [c for c in tied if _ordinary(c, now)]
-    if len(some) == len(tied) or any(c.mistake.kind not in DRIFTS for c in some):
-        return bool(some)
-    return bool(some) and not all(_felt(now, c.weighed, noise) for c in tied)
-
-
-def _felt(before: Weighed, after: Weighed, noise: Array) -> bool:
-    """Return whether a mistake changes the torque of some joint by OF_NOISE of its noise (n,) [N m; N], and by FELT."""
-    fell = before.channels(before.left) - after.channels(after.left)
-    return bool(np.any(fell > np.maximum((OF_NOISE * noise) ** 2, FELT**2 * before.channels(before.torques))))
-
-
-def _ordinary(c: Candidate, now: Weighed) -> bool:
-    left, torques = now.channels(now.left), now.channels(now.torques)
-    fell = left - c.weighed.channels(c.weighed.left)
-    if c.mistake.kind in DRIFTS and np.all(fell < (1.0 - LEAVES**2) * left):
-        return True
-    halved = fell > 0.75 * left
-    if c.mistake.size is None:  # no model has all of its friction, but one half of whose error that is lacks a part
-        slight = np.where(halved, min(c.mistake.slight, PART), c.mistake.slight)
-        return bool(np.all(fell <= slight**2 * torques)) and c.mistake.slight > 0.0
-    small = bool(np.all(fell <= np.where(halved, FELT, PART) ** 2 * torques))
-    if c.mistake.kind in SLIGHT and small and float(fell.sum()) < (1.0 - HELPS**2) * float(left.sum()):
-        return True
-    spoilt = bool(np.any(halved & (fell > SPOILT**2 * torques)))
-    return abs(c.value) <= c.mistake.size.ordinary and not spoilt
 
 
 def _same(a: Candidate, b: Candidate) -> bool:

@@ -225,7 +225,6 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
     say(e.heading, style="bold")
     show_notes(result.loaded)
     say(*questions(result.estimate, result.validation, result.comparison))
-    say(*text.summary_sentences(result.estimate, result.comparison, result.validation))
     show_calibration(result)
     show(text.residual_rows(result.estimate, slides))
     if result.validation is not None:
@@ -238,6 +237,7 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
             called = text.cad_called(result.comparison)
             whose = "CAD's" if called == "CAD" else f"CAD is {called} here: its"
             say(f"{whose} error counts as zero every friction and drive inertia that CAD does not state.")
+    say(*text.summary_sentences(result.estimate, result.comparison, result.validation))
     if result.truth is not None:
         show(text.side_by_side_rows(result.truth, result.comparison, result.estimate, slides))
     elif result.comparison is not None:

@@ -53,8 +53,6 @@ CALLS = {
     "cad doctor": ("{here}",),
     "cad refine": ("{here}", "-o", "{here}/refined.csv"),
     "cad report": ("{here}", "-o", "{here}/cad_report"),
-    "logs info": ("{here}/run",),
-    "logs convert": ("{here}/run", "-o", "{here}/table.csv"),
 }  # fmt: skip
 SLOW = {"run", "doctor", "select", "fleet", "payload", "excite", "cad doctor", "cad refine", "cad report"}
 #: The same commands, asked for something else.

@@ -6,6 +6,7 @@ import struct
 
 import bags
 import numpy as np
+import pandas as pd
 import pytest
 import two_joint_arm
 from bags import KINDS, NAMES, START, STEP, motion, packed, state, storage, write_bag
@@ -14,11 +15,11 @@ from hypothesis import strategies as st
 from logs_data import TWO
 from seeds import cases
 
-from ident.errors import LogError
+from ident.errors import InputError, LogError
 from ident.files import file_sha256
 from ident.logs import check_log, iter_logs, read_log, read_manifest
 from ident.logs.readers import bag, bag1
-from ident.logs.readers.info import log_info
+from ident.logs.readers.bag_table import as_table
 from ident.logs.readers.joint_state import ARRAYS, BATCH, decode, layout_of
 
 MANIFEST = """
@@ -60,6 +61,22 @@ def read(path, robot=TWO, **how):
 def refused(path, **how) -> str:
     with pytest.raises(LogError) as caught:
         read(path, **how)
+    return str(caught.value)
+
+
+def table_of(path, topic=""):
+    """Return the table that `ident init` makes of a bag."""
+    table = as_table(path, path.parent / f"{path.stem}.parquet", topic)
+    frame = pd.read_parquet(table)
+    table.unlink()
+    return frame
+
+
+def refused_table(path) -> str:
+    there = sorted(path.parent.iterdir())
+    with pytest.raises(LogError) as caught:
+        table_of(path)
+    assert sorted(path.parent.iterdir()) == there
     return str(caught.value)
 
 
@@ -141,8 +158,9 @@ def test_rows_and_topic_of_the_manifest(tmp_path):
     log = read(path, more='topic = "/joint_states"\nrows = [3, 10]')
     assert np.array_equal(log.q, q[2:10])
     assert log.first_row == 3
-    assert refused(path) == ("run: has 2 topics of joint states: /joint_states, /other. Say which is meant:"
-                             " topic = '...' in the recording, --topic on the command line.")  # fmt: skip
+    said = "has 2 topics of joint states: /joint_states, /other. Say which is meant: topic = '...' in the recording."
+    assert refused(path) == f"run: {said}"
+    assert np.array_equal(table_of(path, "/joint_states")["position.joint1"], q[:, 0])
     assert refused(path, more='topic = "/joint_stats"').startswith(
         "run: there is no topic '/joint_stats'; did you mean '/joint_states'?"
     )
@@ -161,10 +179,6 @@ def test_messages_of_other_joints_are_skipped_and_counted(tmp_path):
     log = read(path)
     assert np.array_equal(log.q, q)
     assert np.array_equal(log.tau, tau)
-    info = log_info(path, robot=TWO)
-    assert (info.seen.messages, info.seen.rows, info.seen.partial, info.recorded.ignored) == (81, 40, 41, ("finger",))
-    assert "41 messages skipped: not all of joint1, joint2 in them" in info.sentences()
-    assert "joints not used: finger" in info.sentences()
 
 
 def test_joints_under_other_names_by_columns(tmp_path):
@@ -197,7 +211,7 @@ def test_a_bag_without_effort_says_so(tmp_path, tau, problem):
         f"run.bag, /joint_states: {problem}. Torque (or current) must be recorded: have the driver publish effort, or"
         " take torque from another file."
     )
-    assert "no effort is recorded: nothing can be identified from it alone" in log_info(path).sentences()
+    assert refused_table(path).startswith("run.bag, /joint_states: ")
 
 
 def test_stamps_that_are_zero(tmp_path):
@@ -209,9 +223,7 @@ def test_stamps_that_are_zero(tmp_path):
     log = read(path, clock="received")
     assert log.t[1] == STEP * 1e-9
     assert log.clock == pytest.approx((START + 77_000) * 1e-9, rel=1e-15)
-    info = log_info(path)
-    assert info.recorded.clock == "received"
-    assert "every header stamp is 0: time is the bag's time of arrival, which jitters" in info.sentences()
+    assert np.array_equal(table_of(path)["time"], [m[1] for m in messages])
 
 
 def test_a_clock_that_jumps_back_is_named_with_its_messages(tmp_path):
@@ -220,32 +232,41 @@ def test_a_clock_that_jumps_back_is_named_with_its_messages(tmp_path):
     assert refused(path).startswith(
         "run, /joint_states: the clock 'stamp' jumps back by 1.498 s between messages 20 and 21. "
     )
-    info = log_info(path)
-    assert (info.steps.jumps.count, info.steps.jumps.first) == (1, ((21, pytest.approx(-1.498)),))
-    assert "the clock jumps back 1 time, at message 21 (-1.498 s)" in info.sentences()
+    assert refused_table(path).startswith(
+        "run, /joint_states: the clock 'stamp' jumps back by 1.498 s at message 21. Cut the recording there; "
+    )
 
 
-def test_lost_and_repeated_messages_are_counted(tmp_path):
-    messages = motion(200)[0]
-    kept = [m for i, m in enumerate(messages) if i not in (50, 51, 120)]
-    kept.insert(10, kept[9])
-    late = [(*m[:3], m[3] + (3_000_000 if i > 150 else 0), *m[4:]) for i, m in enumerate(kept)]
-    info = log_info(write_bag(tmp_path / "run", "mcap", late))
-    assert info.steps.usual == STEP * 1e-9
-    assert info.steps.lost == 3
-    assert info.steps.gaps.count == 3  # two of them whole
-    assert [n for n, _ in info.steps.gaps.first] == [52, 120, 152]
-    assert info.steps.repeats.first == ((11, 0.0),)
-    assert [count for _, count in info.steps.histogram] == [193, 1, 1, 1, 1]
-    assert info.steps.histogram[0][0] == pytest.approx(STEP * 1e-9)
-    assert info.rate_hz == pytest.approx(196 / (199 * STEP * 1e-9 + 3e-3))
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_of_a_bag_has_its_numbers_without_repeated_messages(tmp_path, kind):
+    messages, (q, qd, tau) = motion(9000 if kind == "mcap" else 60, shuffle=kind != "mcap")
+    messages.insert(10, messages[9])
+    messages.append(("/joint_states", START, ["finger"], START, [0.1], [], []))
+    frame = table_of(write_bag(tmp_path / "run", kind, messages))
+    for label, values in (("position", q), ("velocity", qd), ("effort", tau)):
+        assert np.array_equal(frame[[f"{label}.{joint}" for joint in NAMES]], values)
+    assert np.array_equal(frame["time"], START + STEP * np.arange(len(q)))
 
 
-def test_a_clock_that_leaps_forward_is_no_loss_of_messages_alone(tmp_path):
-    messages = [(*m[:3], m[3] + (10**12 if i >= 20 else 0), *m[4:]) for i, m in enumerate(motion()[0])]
-    said = log_info(write_bag(tmp_path / "run", "db3", messages)).sentences()
-    assert "1 gap before message 21 (1000 s)" in said
-    assert "so long a gap is a pause, or a clock that was set forward: give its sides as two recordings" in said
+def test_a_table_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    path = write_bag(tmp_path / "run", "mcap", motion()[0])
+    monkeypatch.setattr("ident.logs.readers.bag_table.rebatched", full)
+    with pytest.raises((OSError, InputError), match="No space left"):
+        as_table(path, tmp_path / "run.parquet")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run"]
+
+
+def test_a_joint_without_numbers_is_named_and_a_velocity_left_out(tmp_path):
+    messages = motion()[0]
+    still = [(*m[:5], [np.nan, m[5][1]], m[6]) for m in messages]
+    assert list(table_of(write_bag(tmp_path / "still", "bag", still))) == [
+        "time", *(f"position.{j}" for j in NAMES), *(f"effort.{j}" for j in NAMES)]  # fmt: skip
+    dead = [(*m[:6], [m[6][0], np.nan]) for m in messages]
+    assert len(table_of(write_bag(tmp_path / "some", "bag", [messages[0], *dead[1:]]))) == len(messages)
+    assert "every effort of 'joint2' is NaN" in refused_table(write_bag(tmp_path / "dead", "bag", dead))
 
 
 def test_a_second_file_for_the_torque(tmp_path):
@@ -370,7 +391,7 @@ def test_cut_off_files_are_log_errors(tmp_path, kind):
         file.write_bytes(whole[:size])
         for target in {path, file}:
             with pytest.raises(LogError):
-                log_info(target)
+                as_table(target, tmp_path / "run.parquet")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -392,7 +413,7 @@ def test_damaged_files_are_read_or_refused(tmp_path_factory, kind, data):
         file.write_bytes(raw[: data.draw(st.integers(len(raw) // 2, len(raw)))])
         for target in {path, file}:
             try:
-                log_info(target)
+                as_table(target, folder / "table.parquet").unlink()
                 read(path)
             except LogError as cause:
                 sentences.append(str(cause))
@@ -447,4 +468,4 @@ def test_an_index_that_promises_more_than_there_is(tmp_path):
     path = write_bag(tmp_path / "run", "mcap", motion(40)[0])
     file = path / "metadata.yaml"
     file.write_text(file.read_text().replace("message_count: 40", "message_count: 45"))
-    assert "the bag's index lists 45 messages, 40 are there" in log_info(path).sentences()
+    assert len(table_of(path)) == 40

@@ -75,7 +75,7 @@ def test_examples_have_every_key_of_processing_model_and_fit(made):
 def test_every_command_and_option_has_an_entry(made):
     commands = made["commands"]
     pages = commands.pages()
-    assert {"run", "init", "cad doctor", "logs info"} <= set(commands.commands())
+    assert {"run", "init", "cad doctor"} <= set(commands.commands())
     for name, command in commands.commands().items():
         page = pages[commands.page_name(name)]
         options = [p for p in command.params if p.param_type_name == "option" and not p.hidden]

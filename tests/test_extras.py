@@ -11,8 +11,8 @@ from ident.errors import EXTRAS, EstimationError, InputError, need
 from ident.estimate.problem import Program
 from ident.logs import read_log, read_manifest
 from ident.logs.readers import read_tables
+from ident.logs.readers.bag_table import as_table
 from ident.logs.readers.formats import Request
-from ident.logs.readers.info import log_info
 from ident.pipelines import codegen, excite
 from ident.report.page import known_format
 from ident.robot import read_robot
@@ -42,7 +42,7 @@ def test_commands_say_the_sentence(monkeypatch, tmp_path):
     with pytest.raises(InputError, match=r"needs pyarrow.*robot-ident\[parquet\]"):
         read_log(read_manifest(ARM5 / "dataset.toml"), "validation", read_robot(ARM5 / "robot.toml"))
     with pytest.raises(InputError, match=r"needs rosbags.*robot-ident\[ros\]"):
-        log_info(path)
+        as_table(path, tmp_path / "run.parquet")
     with pytest.raises(InputError, match=r"needs matplotlib.*robot-ident\[plots\]"):
         known_format(tmp_path / "report.pdf")
     with pytest.raises(InputError, match=r"needs matplotlib.*robot-ident\[plots\]"):

@@ -922,6 +922,27 @@ def test_a_bag_is_read_by_way_of_a_table_that_is_left_only_where_all_goes_well(h
     assert (here / "drive.parquet").read_bytes() == b"mine"
 
 
+def test_of_several_topics_of_a_bag_the_one_that_is_meant_is_asked(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    names, stamps = ("j_one", "j_two", "j_three"), np.rint(1.7e18 + t * 1e9).astype(np.int64).tolist()
+    states = [("/arm", ns, names, ns, *rows) for ns, *rows in zip(stamps, q, qd, tau, strict=True)]
+    hand = [("/hand", ns + 1, ("f_one", "f_two"), ns, *np.ones((3, 2))) for ns in stamps[::2]]
+    write_bag(here / "drive", "mcap", states + hand)
+    guessed = pipelines.init("arm.urdf", ["drive"])  # the topic of most messages
+    assert "topic" in guessed.guessed
+    np.testing.assert_allclose(read(here)[0].tau, tau)
+    for path in guessed.files:
+        path.unlink()
+    fewer = [("/other", *state[1:]) for state in states[:1500]]
+    write_bag(here / "twice", "mcap", states + hand + fewer)
+    answers = {"topic": "/other"}
+    done = pipelines.init("arm.urdf", ["twice"], ask=lambda question: answers.get(question.key, ""))
+    (question,) = [question for question, _ in done.answers if question.key == "topic"]
+    assert (question.guess, question.choices) == ("/arm", ("/arm", "/hand", "/other"))
+    np.testing.assert_allclose(read(here)[0].tau, tau[:1500])
+
+
 def test_nothing_is_overwritten_and_nothing_is_left_of_what_fails(here):
     arm(here)
     t, q, _, _ = log(here)

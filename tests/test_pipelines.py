@@ -47,7 +47,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def test_every_command_has_its_function():
-    """Under its own name, those of `ident cad` with cad_ before it; `ident logs` is in ident.logs."""
+    """Under its own name, those of `ident cad` with cad_ before it."""
     names = {c.name or c.callback.__name__ for c in app.registered_commands}
     for group in app.registered_groups:
         if group.name == "cad":

@@ -1,25 +1,23 @@
-"""The commands that look into files: `ident check`, `ident logs info` and `ident logs convert`."""
+"""The command that looks into files: `ident check`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, checked, parts_of
+from ident.cli.answers import answer, checked
 from ident.cli.cad import show_checked
-from ident.cli.console import PROBLEMS, ended, guarded, out_option, progress, say, show, show_notes, show_steps
-from ident.errors import InputError, plural
+from ident.cli.console import PROBLEMS, ended, guarded, say, show, show_notes, show_steps
+from ident.errors import plural
 from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.logs import LogReport
-    from ident.logs.readers.info import LogInfo
     from ident.pipelines.checks import CheckedRobot
     from ident.pipelines.loaded import Loaded
-    from ident.robot import Robot
 
 
 @guarded
@@ -98,97 +96,3 @@ def _show_experiment(loaded: Loaded) -> None:
     say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
     say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
     show_notes(loaded)
-
-
-logs = typer.Typer(no_args_is_help=True, help="Look into recordings: ROS bags, MCAP, RTDE and libfranka CSV.")
-
-RecordingPath = Annotated[Path, typer.Argument(metavar="FILE", help="Bag (.bag, .db3, .mcap, folder), or CSV")]
-TopicName = Annotated[str, "Topic of sensor_msgs/JointState; without: the only one"]
-JointNames = Annotated[str, "Joints in the order wanted, as 'a,b,c'"]
-RobotPath = Annotated[Path | None, "Robot (.urdf, .xml, .toml) whose joints are wanted"]
-
-
-@logs.command()
-@guarded
-def info(file: RecordingPath, topic: TopicName = "", joints: JointNames = "", robot: RobotPath = None) -> None:
-    """Say what a recording holds: duration, rate, joints, signals, lost and repeated messages."""
-    from ident.logs.readers.info import log_info
-
-    with progress() as tell:
-        found = log_info(file, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)
-    answer(**_told(found))
-    _show(found)
-
-
-@logs.command()
-@guarded
-def convert(
-    file: RecordingPath,
-    out: Annotated[Path, out_option("log.parquet", "Table to write, .parquet or .csv")],
-    topic: TopicName = "",
-    joints: JointNames = "",
-    robot: RobotPath = None,
-) -> None:
-    """Write a recording as a table, with the dataset.toml that reads it."""
-    from ident.logs.readers.info import convert as write
-
-    with progress() as tell:
-        done = write(file, out, topic=topic, joints=_names(joints), robot=_robot(robot), tell=tell)
-    answer(**parts_of(done, "path", "manifest", "stanza", "rows", "dropped"), info=_told(done.info))
-    for note in done.info.sentences():
-        LOG.info(note)
-    if done.dropped:
-        LOG.info(f"{done.dropped} dropped, because their clock repeats")
-    say(done.stanza)
-    say(f"wrote {done.rows} rows to {done.path} and their description to {done.manifest}")
-
-
-def _names(joints: str) -> tuple[str, ...]:
-    """Return the names of a list such as "a, b"."""
-    names = tuple(name.strip() for name in joints.split(",")) if joints.strip() else ()
-    if not all(names) or len(set(names)) < len(names):
-        raise InputError(f"'{joints}' is no list of different names", key="--joints", fix="Give it as 'a,b,c'")
-    return names
-
-
-def _robot(path: Path | None) -> Robot | None:
-    from ident.robot import read_robot
-
-    return None if path is None else read_robot(path)
-
-
-def _told(found: LogInfo) -> dict[str, Any]:
-    """Return a recording at a glance, for programs."""
-    r, steps = found.recorded, found.steps
-    units = {c.label: c.unit or "SI" for c in r.channels}
-    return {
-        **parts_of(r, "name", "kind", "topic", "clock"),
-        **parts_of(found.seen, "rows", "messages"),
-        "rate_hz": found.rate_hz,
-        "duration": steps.elapsed,
-        "lost": steps.lost,
-        "joints": r.named,
-        "signals": {label: units[label] for label in found.usable},
-        "topics": found.topics,
-        "told": found.sentences(),
-    }
-
-
-def _show(found: LogInfo) -> None:
-    """Print a recording at a glance."""
-    from ident.report.text import MISSING, table
-
-    r, seen, steps = found.recorded, found.seen, found.steps
-    what = "messages" if r.topic else "rows"
-    say(f"{r.name}: {r.kind}{f', topic {r.topic}' if r.topic else ''}", style="bold")
-    if len(found.topics) > 1:
-        show(table("", ("topic", "type", "messages"), [(t.name, t.type, str(t.messages)) for t in found.topics]))
-    rate = MISSING if found.rate_hz is None else f"{found.rate_hz:.6g} Hz"
-    say(f"{seen.rows} rows of {seen.messages} {what}, {steps.elapsed:.6g} s, {rate} by the clock '{r.clock}'")
-    say(f"joints: {', '.join(r.named)}")
-    units = {c.label: c.unit or "SI" for c in r.channels}
-    say(f"signals: {', '.join(f'{label} [{units[label]}]' for label in found.usable) or 'none'}")
-    show_steps(steps.histogram, steps.counts.total())
-    for sentence in found.sentences():
-        odd = any(word in sentence for word in ("lost", "gap", "repeats", "jumps", "NaN", "no effort", "no current"))
-        say(f"  {sentence}", style="bold red" if odd else "")

@@ -41,7 +41,6 @@ from ident.cli.console import (
 )
 from ident.cli.experiments import changes, doctor, fleet, init, select
 from ident.cli.files import check
-from ident.cli.files import logs as logs_app
 from ident.cli.motions import codegen, dynamics, excite, postures, sweep
 from ident.cli.report import export, payload, report
 from ident.errors import InputError, plural
@@ -193,7 +192,6 @@ _OTHERS = (init, check, doctor, select, fleet, dynamics, codegen, excite, postur
 for _command in _OTHERS:
     app.command(epilog=EXIT_CODES)(_command)
 app.add_typer(cad_app, name="cad")
-app.add_typer(logs_app, name="logs")
 
 
 def main() -> None:

@@ -10,9 +10,5 @@ from .motion import Motion as Motion
 from .process import Processing as Processing
 from .process import process as process
 from .readers.formats import locate as locate
-from .readers.info import Converted as Converted
-from .readers.info import LogInfo as LogInfo
-from .readers.info import convert as convert
-from .readers.info import log_info as log_info
 from .stream import iter_logs as iter_logs
 from .stream import iter_motions as iter_motions

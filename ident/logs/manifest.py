@@ -213,7 +213,7 @@ class Manifest:
 
 
 def manifest_of(file: Path) -> Path | None:
-    """Return the data set that names a file: dataset.toml beside or above it, or LOG.toml from `ident logs convert`."""
+    """Return the data set that names a file: dataset.toml beside or above it, or LOG.toml beside it."""
     folders = (file.resolve().parent, *file.resolve().parent.parents[:3])
     for path in (file.resolve().with_suffix(".toml"), *(folder / "dataset.toml" for folder in folders)):
         if path.is_file():

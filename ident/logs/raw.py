@@ -91,7 +91,7 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
     Raises LogError for a file that is none, is damaged, or holds no table of numbers.
     """
     if is_bag(path):
-        fix = f"Make a table of it first: ident logs convert {path.name} --out {path.stem}.parquet"
+        fix = "`ident init` makes a table of it"
         raise LogError("is a bag, whose columns have names and units of their own", file=path, fix=fix)
     if not path.is_file():
         raise LogError("there is no such file", file=path, fix=f"Give log files: {endings()}")

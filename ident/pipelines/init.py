@@ -20,8 +20,9 @@ from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.names import SIGNALS
 from ident.logs.raw import Column, RawTable, read_raw
+from ident.logs.readers import bag
+from ident.logs.readers.bag_table import as_table
 from ident.logs.readers.formats import is_bag
-from ident.logs.readers.info import as_table
 from ident.logs.recognised import Family, families
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.given_files import axis, description_among, parted, skeleton, without_copies
@@ -86,13 +87,23 @@ def init(
             return Started((written,), (), (f"no file describes the robot: {has}",), next=f"ident init {typed}")
         made[robot] = written
     try:
-        for bag in filter(is_bag, logs):
-            made[bag] = as_table(bag, folder / f"{bag.stem}.parquet")
+        for log in filter(is_bag, logs):
+            made[log] = as_table(log, folder / f"{log.stem}.parquet", _topic(log, asked))
         return _started(folder, robot, cad, [made.get(log, log) for log in logs], asked, tuple(made.values()))
     except BaseException:  # also one that is stopped leaves nothing half done
         for file in made.values():
             file.unlink()
         raise
+
+
+def _topic(log: Path, asked: Asked) -> str:
+    """Return the topic of a bag that is meant, which is asked where it has several of joint states; else ""."""
+    states = [t for t in bag.topics(log, log.name) if t.type == bag.JOINT_STATE]
+    if len(states) < 2:
+        return ""
+    most = max(states, key=lambda t: t.messages)
+    text, why = f"Which topic of {log.name} has the robot's joints?", f"it has most messages, {most.messages}"
+    return asked("topic", text, most.name, why, tuple(t.name for t in states))
 
 
 def _started(

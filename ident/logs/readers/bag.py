@@ -66,7 +66,7 @@ def choose_topic(path: Path, name: str, topic: str = "") -> Topic:
         raise LogError(f"has no topic of type {JOINT_STATE}", file=name, fix=f"It has: {listed}")
     if len(states) > 1:
         problem = f"has {len(states)} topics of joint states: {', '.join(t.name for t in states)}"
-        fix = "Say which is meant: topic = '...' in the recording, --topic on the command line"
+        fix = "Say which is meant: topic = '...' in the recording"
         raise LogError(problem, file=name, fix=fix)
     return states[0]
 
@@ -89,8 +89,8 @@ def _messages2(path: Path, name: str, topic: str) -> Iterator[tuple[int, bytes]]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Consecutive rows: `number` (k,) of the message, or row of a text file, from 1 on, `clocks` name -> (k,) in the
-    file's own unit ([ns] in bags), and `values` array -> (k, joints) in the order of the wanted joints."""
+    """Consecutive rows: `number` (k,) of the message from 1 on, `clocks` name -> (k,) [ns], and `values` array ->
+    (k, joints) in the order of the wanted joints."""
 
     number: np.ndarray
     clocks: dict[str, np.ndarray]
@@ -183,12 +183,13 @@ class Seen:
             raise refused(problem, "Record the topic on which the whole arm is published")
         for array in self.arrays:
             if self.rows == 0 and self.without[array]:
-                raise refused(f"the messages carry no {array}", _HOW[array])
+                raise refused(f"the messages carry no {array}", HOW[array])
             if self.rows and not self.finite[array]:
-                raise refused(f"every {array} in the messages is NaN", _HOW[array])
+                raise refused(f"every {array} in the messages is NaN", HOW[array])
 
 
-_HOW = {
+#: What to do where an array is missing.
+HOW = {
     "effort": "Torque (or current) must be recorded: have the driver publish effort, or take torque from another file",
     "position": "Record a topic with positions",
     "velocity": "Leave velocity out of the manifest: it is then the derivative of the position",
@@ -232,8 +233,7 @@ def _require_increasing(
         what = f"jumps back by {step:.6g} s" if step > 0 else "repeats"
         more = f", and {plural(len(back) - 1, 'time')} soon after" if len(back) > 1 else ""
         problem = f"the clock '{clock}' {what} between messages {number[i]} and {number[i + 1]}{more}"
-        fix = "'ident logs info' lists all such places and 'ident logs convert' drops repeats"
-        fix += "; cut a jump out with rows = [first, last], or take the other clock"
+        fix = "Cut a jump out with rows = [first, last], or take the other clock; `ident init` drops repeats"
         raise LogError(problem, file=name, key=topic, fix=fix)
     return int(values[-1]), int(number[-1])
 

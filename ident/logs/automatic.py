@@ -293,7 +293,13 @@ def as_lines(processing: Processing, default: Processing | None = None) -> list[
     default = default or Processing()
     changed = {f.name: getattr(processing, f.name) for f in fields(processing)}
     changed = {key: value for key, value in changed.items() if value != getattr(default, key)}
-    return [f"{key} = {list(x) if isinstance(x, tuple) else x!r}" for key, x in changed.items()]
+    return [f"{key} = {_toml(x)}" for key, x in changed.items()]
+
+
+def _toml(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return f'"{value or "none"}"'
+    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 def in_words(processing: Processing) -> str:

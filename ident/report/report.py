@@ -14,6 +14,7 @@ from ident.compare.residuals import KINDS, Hint, Residuals, hints_of_all, residu
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate, NamedCause
+from ident.files import CHOSEN
 from ident.logs.check import out_of_reach
 from ident.logs.log import Log
 from ident.logs.motion import Motion
@@ -161,7 +162,7 @@ def gather(
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             *_spectra(filtered, model.robot),
             _section("fit", "About the fit", fitted),
-            *_notes(warned[_FIRST:], estimate.notes),
+            *_notes(warned[_FIRST:], estimate),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
     )
@@ -187,6 +188,7 @@ _CUT_OFF = (
     "Shaded: up to where 99 % of the velocity's power lies. A cut-off in there takes motion away; what is far to the"
     " right of it lets noise in."
 )
+_PASTE = "These tables in experiment.toml, in place of those of that name, keep what was chosen from the logs."
 _MORE = "More to note stands under “Notes”."
 _MEND = "Mend first what is named above: until then residuals and advice to filter or log otherwise say nothing."
 _DOTS = "Dots: measured torque less what the model explains by everything but this joint's own friction and offset."
@@ -255,9 +257,12 @@ def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot) -> Iterator[
         yield Section("spectra", "Spectra and cut-offs", (block,), "Spectra")
 
 
-def _notes(warned: tuple[str, ...], notes: tuple[str, ...]) -> Iterator[Section]:
-    """Yield the warnings that the first screen has no room for, and what was decided."""
-    blocks = [Block(title, items=said) for title, said in (("Please note as well", warned), ("Decided", notes)) if said]
+def _notes(warned: tuple[str, ...], estimate: Estimate) -> Iterator[Section]:
+    """Yield the warnings that the first screen has no room for, and what was decided, with its lines to paste."""
+    said = (("Please note as well", warned), ("Decided", estimate.notes))
+    blocks = [Block(title, items=items) for title, items in said if items]
+    if pasted := estimate.provenance.get(CHOSEN):
+        blocks.append(Block("Chosen", _PASTE, paste=str(pasted)))
     if blocks:
         yield _section("notes", "Notes", *blocks)
 

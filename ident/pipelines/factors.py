@@ -18,7 +18,7 @@ from ident.errors import IdentError, InputError, LogError, RegressionError, cut,
 from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
 from ident.estimate.estimators import HEAVIER
-from ident.files import CHOSEN, FITTED, file_sha256, provenance, short_names
+from ident.files import CHOSEN, FITTED, TRIED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import in_words
 from ident.logs.check import NOTES, OVER
@@ -26,7 +26,7 @@ from ident.model import Model
 from ident.pipelines.estimated import chosen_lines, processing_told
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.select import open_load, restored
-from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
+from ident.pipelines.steps import CUT_OFFS, Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, packed_columns, require_rows
 from ident.regression.storage import load_with_origin
@@ -117,6 +117,8 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     notes = tuple(str(w) for w in warned if w.kind in NOTES)
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
     origin = {FITTED: seen} | processing_told(factors.processing)
+    if (tried := CUT_OFFS.get(experiment)) is not None and tried.errors:
+        origin[TRIED] = str(tried)
     if pasted := chosen_lines(loaded, factors.processing):
         origin[CHOSEN] = pasted
     origin |= provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
@@ -393,6 +395,8 @@ def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> 
         yield Warned(
             loaded.experiment.file.name, "chosen", f"the tables to paste for what was chosen: {where} ({hand})"
         )
+    if (tried := CUT_OFFS.get(loaded.experiment)) is not None and tried.moved:
+        yield Warned("processing", "cut-off", tried.moved)
     if fit.torque_hz is not None and not fit.decimation:
         message = (
             f"the torque is low-passed (torque_hz = {fit.torque_hz:g}) and the model's side is not, which rounds off"

@@ -12,12 +12,15 @@ from itertools import islice
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.cut_offs import CutOffs
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate
+from ident.experiment import Experiment
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
 from ident.logs.automatic import OPEN, SPARSE, reaching, rows_per_period
 from ident.logs.check import NOTES, together
@@ -164,6 +167,10 @@ def check_expected(result: Result) -> tuple[Checked, ...]:
     return tuple(Checked(name, value, tol, known[name]) for name, (value, tol) in experiment.expected.items())
 
 
+#: The cut-offs that were tried on the fitted logs of an experiment, as long as it is there.
+CUT_OFFS: WeakKeyDictionary[Experiment, CutOffs] = WeakKeyDictionary()
+
+
 @lru_cache(maxsize=4)
 def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     """Return how recordings are processed to be fitted and to be predicted: as the experiment says, or as the fitted
@@ -178,7 +185,11 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     fitted = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
     early = np.full(loaded.robot.n, -loaded.late)  # torques that are late are positions that are early
     hands = loaded.experiment.by_hand or OPEN
-    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base, hands))
+
+    def heard(tried: CutOffs) -> None:
+        CUT_OFFS[loaded.experiment] = tried
+
+    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base, hands, heard))
     return fit, reaching_kept(loaded, judged)
 
 

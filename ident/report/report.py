@@ -14,7 +14,7 @@ from ident.compare.residuals import KINDS, Hint, Residuals, hints_of_all, residu
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate, NamedCause
-from ident.files import CHOSEN
+from ident.files import CHOSEN, TRIED
 from ident.logs.check import out_of_reach
 from ident.logs.log import Log
 from ident.logs.motion import Motion
@@ -28,7 +28,7 @@ from ident.report.outcome_text import calibration_rows, lines_in, odds_in_words,
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.sections import identifiable_section, simulated
-from ident.report.spectra import spectra
+from ident.report.spectra import errors_by_cut_off, spectra
 from ident.report.symbols import Short, in_short, lengths, numbered
 from ident.report.verdict import Judgement, questions, verdict, warnings
 from ident.robot.robot import Robot
@@ -160,7 +160,7 @@ def gather(
             *_terms(estimate),
             identifiable_section(estimate, slides, comparison, regression, next_motion, short),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
-            *_spectra(filtered, model.robot),
+            *_spectra(filtered, model.robot, str(estimate.provenance.get(TRIED, ""))),
             _section("fit", "About the fit", fitted),
             *_notes(warned[_FIRST:], estimate),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
@@ -251,8 +251,9 @@ def _terms(estimate: Estimate) -> Iterator[Section]:
         yield Section("terms", "Which joint terms the logs support", (block,), "Joint terms")
 
 
-def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot) -> Iterator[Section]:
+def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot, tried: str) -> Iterator[Section]:
     if filtered is not None and (drawn := tuple(spectra(*filtered, robot))):
+        drawn = (*errors_by_cut_off(tried, filtered[1].position_hz), *drawn)
         block = Block(note=f"Recording “{filtered[0].name}” as it was logged. {_CUT_OFF}", drawings=drawn)
         yield Section("spectra", "Spectra and cut-offs", (block,), "Spectra")
 

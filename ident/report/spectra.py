@@ -4,6 +4,7 @@ as one picture steps between rows, spectra, velocities and torques, odd rows mar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from ident.logs.readings import resting
 from ident.report import text
 from ident.report.figures import AMBER, BLUE, GREEN, INK, MUTED, PALE, RED, empty, plain
 from ident.report.parts import Drawing, pictured
-from ident.report.picture import Axis, Line, Panel, Picture, Strip, envelope, short
+from ident.report.picture import Axis, Dots, Line, Panel, Picture, Strip, envelope, short
 from ident.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -61,6 +62,22 @@ def spectra(log: Log, processing: Processing, robot: Robot) -> Iterator[Drawing]
         about = f"Spectra of position, velocity and torque of {joint.name}, with its motion's band and all cut-offs"
         title = f"{short(joint.name)}: {told if moves else 'rests'}"
         yield pictured(f"spectrum_{j + 1}", about, Picture(title, tuple(panels)))
+
+
+_TRIED = re.compile(r"(\S+) Hz (\S+?)(?:,|$)")
+
+
+def errors_by_cut_off(tried: str, chosen_hz: float | None) -> Iterator[Drawing]:
+    """Yield how the error of what was left out depends on the cut-off of the positions; tried: as provenance has it."""
+    found = np.array([[float(x) for x in pair] for pair in _TRIED.findall(tried)])
+    if len(found) > 1:
+        hz, error = found.T
+        at = () if chosen_hz is None else (Strip("x", chosen_hz, chosen_hz, RED, "taken", "--"),)
+        marks = (*at, Line(hz, error, INK), Dots(hz, error, INK))
+        below = Axis("cut-off of the positions", "Hz", (0.9 * hz[0], 1.1 * hz[-1]), "log")
+        panel = Panel(below, Axis("left-out error, of the least"), marks)
+        about = "Error of stretches that were left out over the cut-off of the positions, relative to the least"
+        yield pictured("cut_offs", about, Picture("Which cut-off predicts best", (panel,)))
 
 
 def _cut_offs(processing: Processing, rate_hz: float) -> Iterator[Strip]:

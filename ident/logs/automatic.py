@@ -101,6 +101,11 @@ class Band:
     motion_hz: Array
     fastest: Array
 
+    @property
+    def rows_per_period(self) -> float:
+        """How many times as fast as the fastest motion the rows come."""
+        return self.rate_hz / float(self.motion_hz.max()) if self.motion_hz.any() else inf
+
 
 def band_of(log: Log, resample_hz: float | None = None) -> Band:
     """Return what the positions of a log show, on an even grid where one is given; its ends, often wild, left out.
@@ -227,11 +232,9 @@ def few_rows(band: Band) -> bool:
     return rate < DENSE * float(band.motion_hz[j]) and noise < lost
 
 
-def rows_per_period(log: Log) -> float:
-    """Return how many times as fast as its fastest motion the rows of a log come; infinite where it says nothing."""
-    bands = [band_of(freshly_read(*one)) for one in _clocks([log], Processing())]
-    motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
-    return bands[0].rate_hz / motion if motion > 0.0 else inf
+def band_alone(log: Log) -> Band | None:
+    """Return what the positions of one log show, None where it says nothing."""
+    return next((band_of(freshly_read(*one)) for one in _clocks([log], Processing())), None)
 
 
 def reaching(judged: Processing, logs: Sequence[Log], left: Sequence[str] = AUTOMATIC) -> Processing:

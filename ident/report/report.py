@@ -186,7 +186,8 @@ _COMPARED = (
 )
 _CUT_OFF = (
     "Shaded: up to where 99 % of the velocity's power lies. A cut-off in there takes motion away; what is far to the"
-    " right of it lets noise in."
+    " right of it lets noise in. How much of an acceleration is noise of the positions is that of the processed one;"
+    " inertias come out too small by the square of that share."
 )
 _PASTE = "These tables in experiment.toml, in place of those of that name, keep what was chosen from the logs."
 _MORE = "More to note stands under “Notes”."

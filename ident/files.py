@@ -238,6 +238,10 @@ def _remove(path: Path) -> None:
 
 #: The entry of an estimate's provenance that names the recordings it was fitted on.
 FITTED = "fitted on"
+#: The entry that holds the tables of experiment.toml for what its logs chose, as they are pasted.
+CHOSEN = "chosen"
+#: That of the cut-offs that were tried, each with the error of what was left out, relative to the least.
+TRIED = "left-out error by cut-off"
 
 PACKAGES = ("robot-ident", "numpy", "scipy", "numba", "cvxpy", "clarabel", "scs", "pandas", "pyarrow")
 

@@ -11,7 +11,7 @@ from seeds import cases
 
 from ident.errors import LogError
 from ident.logs import Processing, process
-from ident.logs.automatic import AUTOMATIC, Hand, as_lines, as_toml, band_of, chosen, reaching, rows_per_period
+from ident.logs.automatic import AUTOMATIC, Hand, as_lines, as_toml, band_alone, band_of, chosen, reaching
 from ident.logs.filter import factors_below
 
 T = np.arange(12_000) / 400
@@ -234,4 +234,4 @@ def test_noise_or_many_rows_keep_central_differences():
 @pytest.mark.parametrize(("rate", "times"), [(2.0, 2.1), (100.0, 100.0)])
 def test_how_often_rows_come_within_the_motion(rate, times):
     t = np.arange(0.0, 120.0, 1.0 / rate)
-    assert rows_per_period(made_up(t, q=smooth(t)[0], qd=None)) == pytest.approx(times, rel=0.3)
+    assert band_alone(made_up(t, q=smooth(t)[0], qd=None)).rows_per_period == pytest.approx(times, rel=0.3)

@@ -1,11 +1,14 @@
 """Cut-offs that positions suggest are checked on the torque: noise of positions that looks like motion."""
 
+import re
+
 import numpy as np
 import pytest
 from identified import NOISE, case
 
 import ident
 from ident.compare import settled
+from ident.compare.cut_offs import depending
 from ident.compare.settled import checked, late_positions
 from ident.logs import Log, Processing, process
 from ident.logs.automatic import Hand, chosen
@@ -99,3 +102,41 @@ def test_a_cut_off_that_is_set_by_hand_is_not_lowered():
     own = Hand(Processing(position_hz=8.0), tuple(key for key in Hand().left if key != "position_hz"))
     fit, judged = settled.settled(case().model, [log], hands=(own, own))
     assert fit.position_hz == judged.position_hz == 8.0
+
+
+def test_what_depends_on_the_cut_off_is_told():
+    told = []
+    for log in (log_of(0), log_of(0, q_noise=1e-3)):
+        fit, _ = checked(case().model, [log], chosen([log]), tried=told.append)
+        errors = dict(told[-1].errors)
+        assert min(errors.values()) == 1.0
+        assert min(abs(hz / fit.position_hz - 1.0) for hz in errors) < 0.05
+    assert told[0].moved == ""
+    least = min(told[1].errors, key=lambda x: x[1])[0]
+    assert least == pytest.approx(fit.position_hz, rel=0.05)
+    assert dict(told[1].errors)[max(hz for hz, _ in told[1].errors)] > 1.5
+
+
+def test_base_parameters_that_follow_the_cut_off_are_named():
+    """At the next cut-off, which predicts alike, one parameter is three standard errors off."""
+    true, noise = np.array([1.0, 2.0]), 0.1
+
+    def factors(theta):
+        each = [np.random.default_rng(k).normal(size=(50, 2)) for k in range(10)]
+        return [np.column_stack([A, A @ theta + noise * np.random.default_rng(k).normal(size=50)])
+                for k, A in enumerate(each)]  # fmt: skip
+
+    spread = noise / np.sqrt(500)
+    known = {
+        10.0: factors(true),
+        20.0: factors(true + np.array([0.0, 3.0 * spread])),
+        40.0: factors(true + 9.0 * spread),
+    }
+    errors = {10.0: np.ones(10), 20.0: 1.001 * np.ones(10), 40.0: np.full(10, 2.0)}
+    found = depending(known, errors, 10.0, ("a", "b"))
+    assert found.errors == ((10.0, 1.0), (20.0, pytest.approx(1.0005, abs=1e-4)), (40.0, pytest.approx(2**0.5)))
+    assert re.match(
+        r"b change by up to [2-4].\d* standard errors between .* of 20 and 10 Hz, which predict", found.moved
+    )
+    assert depending(known, errors | {20.0: 1.1 * np.ones(10)}, 10.0, ("a", "b")).moved == ""
+    assert depending(known | {20.0: factors(true + 0.3 * spread)}, errors, 10.0, ("a", "b")).moved == ""

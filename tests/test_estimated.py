@@ -13,6 +13,7 @@ from ident import pipelines
 from ident.compare import settled
 from ident.errors import InputError, ModelError
 from ident.estimate.storage import load_estimate, save_estimate
+from ident.files import CHOSEN
 from ident.logs import Processing
 from ident.logs.automatic import Hand
 from ident.pipelines import ExportWishes
@@ -209,3 +210,24 @@ def test_what_rounded_positions_do_without_a_chosen_cut_off_is_said_beside_a_cau
         left = list(said)
         without_advice(replace(loaded, experiment=experiment), estimate, left)
         assert [w.kind for w in left] == kept
+
+
+def test_what_was_chosen_is_pasted_for_the_same_fit(ran, tmp_path):
+    folder, run = ran
+    tables = load_estimate(folder / "results" / "two").provenance[CHOSEN]
+    assert "position_delay_s" in tables
+    for header in ("[processing]", "[processing.validate]", "[model]"):
+        assert tables.count(f"{header}\n") == 1
+    page = (folder / "results" / "two" / "report.html").read_text()
+    assert html.escape(tables.splitlines()[1], quote=False) in html.unescape(page)
+    (said,) = [w.message for w in run.warnings if w.about == "experiment.toml"]
+    assert said.startswith("the tables to paste for what was chosen")
+    copytree(folder, tmp_path / "pasted", ignore=lambda *_: ["results"])
+    file = tmp_path / "pasted" / "experiment.toml"
+    file.write_text(f"{file.read_text()}\n{tables}\n")
+    pasted = pipelines.run(file)
+    assert CHOSEN not in pasted.estimate.provenance
+    assert processing_of(pasted.loaded) == processing_of(run.loaded)
+    assert pasted.estimate.base.standard == run.estimate.base.standard
+    np.testing.assert_allclose(pasted.estimate.phi, run.estimate.phi, rtol=1e-9)
+    assert pasted.figures() == pytest.approx(run.figures(), rel=1e-9)

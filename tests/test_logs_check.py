@@ -15,7 +15,7 @@ from ident.errors import LogError
 from ident.logs import Processing, check_log, process
 from ident.logs.filter import decimate
 from ident.logs.log import spans
-from ident.logs.process import rounding_share
+from ident.logs.process import noise_share
 from ident.logs.readings import position_quantum
 from ident.logs.unscaled import weight
 from ident.pipelines.steps import Warned, findings_of, log_warned
@@ -278,17 +278,17 @@ def test_how_much_of_the_acceleration_is_rounding():
         how = Processing(position_hz=cut)
         read, smooth = process(coarse, how).qdd, process(true, how).qdd
         wanted = np.sqrt(np.sum((read - smooth) ** 2, axis=0) / np.sum(read**2, axis=0))
-        share = rounding_share(coarse, how, [step, step])
+        share = noise_share(coarse, how, [step / 12**0.5] * 2)
         np.testing.assert_allclose(share, wanted, rtol=0.3)
         assert (share > before).all()
         before = share
     how = Processing(decimation=(5, 2), edge_samples=50)
-    thinned = rounding_share(coarse, how, [step, step])
+    thinned = noise_share(coarse, how, [step / 12**0.5] * 2)
     read, smooth = (decimate(process(x, how).qdd, how.decimation)[1:-1] for x in (coarse, true))
     wanted = np.sqrt(np.sum((read - smooth) ** 2, axis=0) / np.sum(read**2, axis=0))
     np.testing.assert_allclose(thinned, wanted, rtol=0.3)
     assert (thinned < 0.3 * before).all()
-    assert not rounding_share(coarse, Processing(), [0.0, 0.0]).any()
+    assert not noise_share(coarse, Processing(), [0.0, 0.0]).any()
 
 
 def test_a_low_pass_does_not_silence_the_encoder():
@@ -300,11 +300,24 @@ def test_a_low_pass_does_not_silence_the_encoder():
     report = check_log(coarse, TWO)
     told = {cut: list(_rounded(coarse, report, Processing(position_hz=cut))) for cut in (5.0, None)}
     assert [[w.kind for w in found] for found in told.values()] == [["coarse position"], ["rounded position"]]
-    share = rounding_share(coarse, Processing(position_hz=5.0), [step, step])
+    share = noise_share(coarse, Processing(position_hz=5.0), [step / 12**0.5] * 2)
     each = f"{100 * share[0]:.2g} % at 'joint1', {100 * share[1]:.2g} % at 'joint2'"
     assert told[5.0][0].message == f"part of the accelerations is the encoders' resolution: {each}"
     assert "% too small" in told[None][0].message
     assert not list(_rounded(true, check_log(true, TWO), Processing()))
+
+
+def test_white_noise_of_positions_is_told_where_it_is_much_of_the_accelerations():
+    true, rng = made_up(np.arange(4000) / 400), np.random.default_rng(0)
+    noisy = replace(true, q=true.q + 3e-5 * rng.normal(size=true.q.shape))
+    report, raw = check_log(noisy, TWO), Processing()
+    (found,) = _rounded(noisy, report, raw)
+    clean, spoilt = (process(x, raw).qdd for x in (true, noisy))
+    shares = np.linalg.norm(spoilt - clean, axis=0) / np.linalg.norm(spoilt, axis=0)
+    said = [float(x) for x in re.findall(r"(\S+) % at", found.message)]
+    assert found.message.startswith("part of the accelerations is noise of the positions")
+    np.testing.assert_allclose(said, 100 * shares, rtol=0.15)
+    assert not list(_rounded(noisy, report, Processing(position_hz=8.0)))
 
 
 @pytest.mark.parametrize(
@@ -319,7 +332,7 @@ def test_time_in_another_unit_is_asked_about(factor, word):
 
 def test_a_recording_of_which_nothing_is_left_has_no_share_of_rounding():
     assert np.isnan(
-        rounding_share(made_up(np.arange(400) / 200), Processing(edge_s=1.5, decimation=(5,)), [1e-3, 1e-3])
+        noise_share(made_up(np.arange(400) / 200), Processing(edge_s=1.5, decimation=(5,)), [1e-3, 1e-3])
     ).all()
 
 

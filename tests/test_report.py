@@ -22,11 +22,13 @@ from hypothesis import strategies as st
 from identified import case, residual_of
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
+from ident.compare.cut_offs import CutOffs
 from ident.compare.residuals import residuals
 from ident.errors import InputError, ModelError
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
-from ident.logs import Log, Processing
-from ident.logs.filter import thinned_band
+from ident.files import TRIED
+from ident.logs import Log, Processing, process
+from ident.logs.filter import decimate, thinned_band
 from ident.model import DriveInertia, Model, Spring, coupled_drive, torque
 from ident.regression import BaseParameters, base_parameters
 from ident.report import figures, pictures, text, write_report
@@ -135,6 +137,25 @@ def page(folder) -> str:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     return page(tmp_path_factory.mktemp("report"))
+
+
+def test_the_error_left_out_is_drawn_over_the_cut_offs_that_were_tried():
+    c = case()
+    t = np.arange(4000) * 0.005
+    log = Log(
+        "run", t, np.outer(np.sin(4.0 * t), [1.0, 0.5, 0.2]), np.ones((4000, 3)), joints=c.model.robot.joint_names
+    )
+    tried = CutOffs(((5.0, 1.2), (10.0, 1.0), (20.0, 1.5)))
+    filtered = {"model": c.model, "fit": [c.fit], "held_out": None, "filtered": (log, Processing(position_hz=10.0))}
+    plain, drawn = (
+        next(s.blocks for s in gather(estimate, **filtered).sections if s.name == "spectra")[0].drawings
+        for estimate in (c.wls, replace(c.wls, provenance={TRIED: str(tried)}))
+    )
+    assert [d.name for d in drawn] == ["cut_offs", *(d.name for d in plain)]
+    taken, line, dots = drawn[0].shown.panels[0].marks
+    assert taken.low == taken.high == 10.0
+    for mark in (line, dots):
+        np.testing.assert_allclose(np.column_stack([mark.x, mark.y]), tried.errors)
 
 
 @pytest.mark.slow
@@ -371,9 +392,12 @@ def test_spectra_stand_beside_the_cut_offs():
     (block,) = next(s.blocks for s in report.sections if s.name == "spectra")
     assert "“run”" in block.note
     turn, _, reach = block.drawings
-    assert re.match(r"turn: moves below 2\.\d* Hz, noise prevails above", turn.title)
+    said = re.match(r"turn: moves below 2\.\d* Hz, noise above 3.\d Hz, (0\.\d+) % of the acceleration$", turn.title)
+    own, true = (process(x, processing) for x in (log, replace(log, q=q)))
+    share = np.linalg.norm(decimate((own.qdd - true.qdd)[:, 0], (5,))) / np.linalg.norm(decimate(true.qdd[:, 0], (5,)))
+    assert float(said[1]) == pytest.approx(100 * share, rel=0.2)
     assert reach.title == "reach: rests"
-    for name, panel in zip(("position", "velocity", "torque"), turn.shown.panels, strict=True):
+    for name, panel in zip(("position", "velocity", "accel.", "torque"), turn.shown.panels, strict=True):
         assert panel.y.label == name
         band, *lines, curve = panel.marks
         assert band.high == pytest.approx(2.0, abs=0.1)
@@ -382,6 +406,7 @@ def test_spectra_stand_beside_the_cut_offs():
     labels = [[m.label for m in panel.marks if m.label] for panel in turn.shown.panels]
     assert labels == [
         ["motion", "positions below 30 Hz", "torque below 20 Hz", "regressor and torque below 16 Hz"],
+        [],
         [],
         [],
     ]

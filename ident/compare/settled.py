@@ -6,13 +6,14 @@ that a log has late are found from how the torques of all joints follow them, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.cut_offs import CutOffs, depending
 from ident.errors import IdentError
 from ident.estimate.least_squares import joint_noise, solved, squared_left_out, stretch_factors
 from ident.logs.automatic import OPEN, Hand, chosen
@@ -185,18 +186,27 @@ SMOOTH = 0.1
 LOWER_GAIN, NARROWER_GAIN, AGREED, STRETCHES = 0.1, 0.05, 9, 10
 
 
+#: What is told of the cut-offs that were tried.
+Tried = Callable[[CutOffs], object]
+
+
+def _nobody(_: CutOffs) -> None:
+    """Hear what was tried, and do nothing."""
+
+
 def checked(
     model: Model,
     logs: Sequence[Log],
     spectral: tuple[Processing, Processing],
     late: tuple[float, ...] = (),
     hands: tuple[Hand, Hand] = OPEN,
+    tried: Tried = _nobody,
 ) -> tuple[Processing, Processing]:
     """Return the processing, in a fit and where it is judged, that predicts stretches left out best, in one band.
 
     spectral: what the positions' spectra ask for (`chosen`), which stays where no lower cut-off is better in nearly
     all stretches, and where logs are short. late (n,): delays of positions [s]. hands: what is set by hand, which
-    stays. The limits were set on simulated arms (`experiments/benchmarks/automatic.py`).
+    stays. tried: told what was. The limits were set on simulated arms (`experiments/benchmarks/automatic.py`).
     """
     fit, judged = spectral
     given = fit.position_hz or HIGHEST * min(fit.resample_hz or log.rate_hz for log in logs)
@@ -241,10 +251,10 @@ def checked(
     lower = best([times * given for times in lowest if "position_hz" in hands[0].left])
     cut = given if lower == given else best([times * lower for times in BESIDE])
     found, judged = (cut != given and chosen(logs, cut, hands)) or spectral
-    usual = prod(found.decimation)
-    if "decimation" not in hands[0].left:
-        return found, judged
-    thinned = [found.decimation, *(factors_below(usual / share) for share in NARROWER)]
+    bodies = [name for name, k in zip(base.names, base.kept, strict=True) if k < model.n_rigid]
+    tried(depending(known, errors, cut, bodies))
+    usual, shares = prod(found.decimation), NARROWER if "decimation" in hands[0].left else ()
+    thinned = [found.decimation, *(factors_below(usual / share) for share in shares)]
     # whatever is fitted, all are judged alike
     left = [squared_left_out(factors(found.position_hz, each), known[cut]) for each in thinned]
     least = int(np.argmin([e.sum() for e in left]))
@@ -263,12 +273,16 @@ _ROUNDS = 3
 
 
 def settled(
-    model: Model, logs: Sequence[Log], base: BaseParameters | None = None, hands: tuple[Hand, Hand] = OPEN
+    model: Model,
+    logs: Sequence[Log],
+    base: BaseParameters | None = None,
+    hands: tuple[Hand, Hand] = OPEN,
+    tried: Tried = _nobody,
 ) -> tuple[Processing, Processing]:
     """Return the processing that logs ask for, in a fit and where its prediction is judged.
 
-    base: the model's base parameters, where they are known; hands: what is set by hand. Raises LogError for logs that
-    cannot be processed.
+    base: the model's base parameters, where they are known; hands: what is set by hand; tried: told which cut-offs
+    were, and what depends on them. Raises LogError for logs that cannot be processed.
     """
     spectral = chosen(logs, hands=hands)
     if spectral is None:
@@ -276,7 +290,7 @@ def settled(
     late: tuple[float, ...] = ()
     for _ in range(_ROUNDS):  # a delay changes which cut-off is best, and the other way round
         before = late
-        fit, judged = checked(model, logs, spectral, late, hands)
+        fit, judged = checked(model, logs, spectral, late, hands, tried)
         if "position_delay_s" not in hands[0].left:
             return fit, judged
         found = late_positions(model, [process(log, fit) for log in logs], base)

@@ -101,6 +101,11 @@ class Band:
     motion_hz: Array
     fastest: Array
 
+    @property
+    def rows_per_period(self) -> float:
+        """How many times as fast as the fastest motion the rows come."""
+        return self.rate_hz / float(self.motion_hz.max()) if self.motion_hz.any() else inf
+
 
 def band_of(log: Log, resample_hz: float | None = None) -> Band:
     """Return what the positions of a log show, on an even grid where one is given; its ends, often wild, left out.
@@ -227,11 +232,9 @@ def few_rows(band: Band) -> bool:
     return rate < DENSE * float(band.motion_hz[j]) and noise < lost
 
 
-def rows_per_period(log: Log) -> float:
-    """Return how many times as fast as its fastest motion the rows of a log come; infinite where it says nothing."""
-    bands = [band_of(freshly_read(*one)) for one in _clocks([log], Processing())]
-    motion = max((float(b.motion_hz.max()) for b in bands), default=0.0)
-    return bands[0].rate_hz / motion if motion > 0.0 else inf
+def band_alone(log: Log) -> Band | None:
+    """Return what the positions of one log show, None where it says nothing."""
+    return next((band_of(freshly_read(*one)) for one in _clocks([log], Processing())), None)
 
 
 def reaching(judged: Processing, logs: Sequence[Log], left: Sequence[str] = AUTOMATIC) -> Processing:
@@ -293,7 +296,13 @@ def as_lines(processing: Processing, default: Processing | None = None) -> list[
     default = default or Processing()
     changed = {f.name: getattr(processing, f.name) for f in fields(processing)}
     changed = {key: value for key, value in changed.items() if value != getattr(default, key)}
-    return [f"{key} = {list(x) if isinstance(x, tuple) else x!r}" for key, x in changed.items()]
+    return [f"{key} = {_toml(x)}" for key, x in changed.items()]
+
+
+def _toml(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return f'"{value or "none"}"'
+    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 def in_words(processing: Processing) -> str:

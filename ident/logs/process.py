@@ -269,25 +269,25 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     return Prepared(t, q, qd, qdd, tau, noise, cut, first, stop, begin, end, warm)
 
 
-def rounding_share(log: Log, processing: Processing, steps: ArrayLike) -> Array:
-    """Return how much of each joint's acceleration (n,), root mean square, is the rounding of its position to `steps`.
+def noise_share(log: Log, processing: Processing, noise: ArrayLike) -> Array:
+    """Return how much of each joint's acceleration (n,), root mean square, is noise of its position.
 
-    steps (n,) [rad; m], 0 for none. The rounding is taken as white and uniform: a draw of it goes through the same
-    filters, derivatives and thinning. NaN where a joint has no acceleration. Least squares take inertias too small by
-    about the square of this share.
+    noise (n,) [rad; m]: its standard deviation, 0 for none; that of rounding is a step / sqrt(12). It is taken as white
+    and uniform: a draw of it goes through the same filters, derivatives and thinning. NaN where a joint has no
+    acceleration. Least squares take inertias too small by about the square of this share.
     """
     rate = processing.nominal_rate_hz or log.rate_hz
     processing = processing.at(rate)
-    steps = np.asarray(steps, dtype=np.float64)
+    steps = np.sqrt(12.0) * np.asarray(noise, dtype=np.float64)
     drawn = np.random.default_rng(0).uniform(-0.5, 0.5, log.q.shape) * steps
     found, moved = (prepare(x, processing, rate, (True, True)) for x in (log, replace(log, q=log.q + drawn)))
     part = slice(found.first, found.stop)
     if found.stop <= found.first:  # whoever asks for the motion is told
         return np.full(log.n, np.nan)
     # the filter leaves the first and the last row as they are
-    noise, whole = (decimate(x[part], processing.decimation)[1:-1] for x in (moved.qdd - found.qdd, found.qdd))
+    off, whole = (decimate(x[part], processing.decimation)[1:-1] for x in (moved.qdd - found.qdd, found.qdd))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.sqrt(np.sum(noise**2, axis=0) / np.sum(whole**2, axis=0)))
+        return np.asarray(np.sqrt(np.sum(off**2, axis=0) / np.sum(whole**2, axis=0)))
 
 
 def _require_no_break(log: Log) -> None:

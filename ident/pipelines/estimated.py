@@ -18,7 +18,9 @@ from ident.estimate.storage import estimate_file, load_estimate
 from ident.experiment import LEVELS, Experiment, read_experiment
 from ident.files import data_path, file_sha256, hashes
 from ident.logs import Processing, locate, read_manifest
-from ident.logs.automatic import as_toml
+from ident.logs.automatic import as_lines, as_toml
+from ident.model import coupled_drives
+from ident.model.terms import TERMS, lines
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.select import open_load
 from ident.pipelines.steps import as_calibrated, processing_of, reaching_kept, require_same_model
@@ -38,6 +40,24 @@ def results_folder(experiment: Experiment) -> Path:
 def processing_told(processing: tuple[Processing, Processing]) -> dict[str, str]:
     """Return the entries of the provenance that say how logs were processed."""
     return dict(zip(PROCESSED, map(as_toml, processing), strict=True))
+
+
+def chosen_lines(loaded: Loaded, processing: tuple[Processing, Processing]) -> str:
+    """Return the tables of experiment.toml that say what the logs chose, as they are pasted; "" where they did not."""
+    experiment, (fit, judged) = loaded.experiment, processing
+    found = list[str]()
+    if experiment.processing is None and fit != Processing():
+        found += ["[processing]", *as_lines(fit)]
+        changed = as_lines(judged, fit)
+        found += ["", "[processing.validate]", *changed] if changed else []
+    if not experiment.own_model:
+        coupled = coupled_drives(loaded.robot)
+        own = [t for t in loaded.model.terms if not t.kind.mechanism and t not in coupled]
+        given = [t for t in experiment.terms if t.kind.mechanism]
+        without = {t.kind.key for t in TERMS if t.kind.standard} - {t.kind.key for t in own}
+        lacking = [f"{key} = false" for key in sorted(without)]
+        found += ["", "[model]", *lines([*own, *given]), *lacking]
+    return "\n".join(found).strip()
 
 
 def experiment_of(estimate: str | Path) -> Path:

@@ -18,20 +18,19 @@ from ident.errors import IdentError, InputError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
 from ident.estimate.estimators import HEAVIER
-from ident.files import FITTED, file_sha256, provenance, short_names
+from ident.files import CHOSEN, FITTED, TRIED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
-from ident.logs.automatic import as_lines, as_toml, in_words
+from ident.logs.automatic import as_toml, in_words
 from ident.logs.check import NOTES, OVER
 from ident.logs.log import hashed, require_unchanged
 from ident.model import Model
-from ident.pipelines.estimated import processing_told
+from ident.pipelines.estimated import chosen_lines, processing_told
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.select import open_load, restored
-from ident.pipelines.steps import Warned, delayed, motions, processing_of, unusable
+from ident.pipelines.steps import CUT_OFFS, Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
 from ident.regression.compress import compress_any, packed_columns, require_rows
 from ident.regression.storage import load_with_origin
-from ident.tables import below
 from ident.tell import Tell, logged
 
 #: Of files that cannot be used, so many are named.
@@ -120,6 +119,10 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     seen = ", ".join(dict.fromkeys((*regression.recordings, *factors.known_as)))
     origin = {FITTED: seen} | processing_told(factors.processing)
     origin |= {f"processing of {name}": as_toml(own) for name, own in factors.filtered.items()}
+    if (tried := CUT_OFFS.get(experiment)) is not None and tried.errors:
+        origin[TRIED] = str(tried)
+    if pasted := chosen_lines(loaded, factors.processing):
+        origin[CHOSEN] = pasted
     origin |= provenance({**loaded.inputs, **factors.inputs}, command or "ident fit")
     doubts = (*unusable(warned), *estimate.implausible, *_too_large(loaded, warned))
     estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
@@ -397,15 +400,18 @@ def _finite(value: Any) -> float:
 
 def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> Iterator[Warned]:
     """Say what was chosen, and what a low-pass on one side alone does."""
-    fit, judged = processing
+    fit, _ = processing
     if loaded.experiment.processing is None and fit != Processing():
         yield Warned("processing", "chosen", in_words(fit))
-        hand = "a [processing] of your own replaces all of it"
+        hand = "a table of your own replaces all of it"
         if (own := loaded.experiment.by_hand) is not None:
             hand = f"{', '.join(own[0].left)} as the logs ask, the rest as it is set by hand"
-        chosen, changed = below("processing", *as_lines(fit)), below("processing.validate", *as_lines(judged, fit))
-        told_so = f"chosen from the positions: {chosen}; to validate: {changed} ({hand})"
-        yield Warned("processing", "chosen", told_so)
+        where = f'the report, below "Chosen", and estimate.json, {CHOSEN} in its provenance'
+        yield Warned(
+            loaded.experiment.file.name, "chosen", f"the tables to paste for what was chosen: {where} ({hand})"
+        )
+    if (tried := CUT_OFFS.get(loaded.experiment)) is not None and tried.moved:
+        yield Warned("processing", "cut-off", tried.moved)
     if fit.torque_hz is not None and not fit.decimation:
         message = (
             f"the torque is low-passed (torque_hz = {fit.torque_hz:g}) and the model's side is not, which rounds off"

@@ -12,18 +12,21 @@ from itertools import islice
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ident.arrays import Array
+from ident.compare.cut_offs import CutOffs
 from ident.errors import ConfigError, IdentError, UnusableError, require_known
 from ident.estimate import Estimate
+from ident.experiment import Experiment
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
-from ident.logs.automatic import OPEN, SPARSE, reaching, rows_per_period
+from ident.logs.automatic import OPEN, SPARSE, band_alone, reaching
 from ident.logs.check import NOTES, together
 from ident.logs.manifest import Recording
 from ident.logs.motion import segment_length, split
-from ident.logs.process import rounding_share
+from ident.logs.process import noise_share
 from ident.pipelines.loaded import Loaded, shapes_of
 from ident.regression import Regression, base_parameters
 from ident.robot import Robot
@@ -164,6 +167,10 @@ def check_expected(result: Result) -> tuple[Checked, ...]:
     return tuple(Checked(name, value, tol, known[name]) for name, (value, tol) in experiment.expected.items())
 
 
+#: The cut-offs that were tried on the fitted logs of an experiment, as long as it is there.
+CUT_OFFS: WeakKeyDictionary[Experiment, CutOffs] = WeakKeyDictionary()
+
+
 @lru_cache(maxsize=4)
 def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     """Return how recordings are processed to be fitted and to be predicted: as the experiment says, or as the fitted
@@ -178,7 +185,11 @@ def processing_of(loaded: Loaded) -> tuple[Processing, Processing]:
     fitted = [next(iter_logs(loaded.manifest, name, loaded.robot)) for name in loaded.experiment.fit]
     early = np.full(loaded.robot.n, -loaded.late)  # torques that are late are positions that are early
     hands = loaded.experiment.by_hand or OPEN
-    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base, hands))
+
+    def heard(tried: CutOffs) -> None:
+        CUT_OFFS[loaded.experiment] = tried
+
+    fit, judged = (_later(x, early) for x in settled(loaded.model, fitted, loaded.base, hands, heard))
     return fit, reaching_kept(loaded, judged)
 
 
@@ -379,21 +390,26 @@ def unusable(warned: Iterable[Warned]) -> tuple[str, ...]:
 
 
 def rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[Warned]:
-    """Say how much of a recording's (or its first part's) accelerations is the rounding of coarse positions.
+    """Say how much of a recording's (or its first part's) accelerations is rounding or white noise of its positions.
 
     And where rows are so few that nothing makes accelerations of them.
     """
-    if (times := rows_per_period(log)) < SPARSE:
+    band = band_alone(log)
+    if band is not None and (times := band.rows_per_period) < SPARSE:
         few = f"rows come only {times:.2g} times as fast as the motion's band reaches, {log.rate_hz / times:.2g} Hz"
         sought = "so its accelerations are rough, and no mistakes are sought by them"
         yield Warned(log.name, "few rows", f"{few}, {sought}: log faster, or move slower")
-    if processing.velocity == "measured" or not any(f.kind == "coarse position" for f in report.findings):
+    if processing.velocity == "measured":
         return
-    shares = rounding_share(log, processing, [step or 0.0 for step in report.quantum])
+    coarse = any(f.kind == "coarse position" for f in report.findings)
+    steps = np.array([step or 0.0 for step in report.quantum])
+    noise = steps / np.sqrt(12.0) if coarse else np.zeros(log.n) if band is None else band.noise
+    shares = noise_share(log, processing, noise)
     told = [f"{100 * s:.2g} % at '{j}'" for j, s in zip(log.joints, shares, strict=True) if s > FINE]
-    if told:
-        message = f"part of the accelerations is the encoders' resolution: {', '.join(told)}"
-        worst = min(float(np.nanmax(shares)), 1.0)
+    worst = min(float(np.max(shares, where=np.isfinite(shares), initial=0.0)), 1.0)
+    if told and (coarse or worst > ROUNDED):
+        what = "the encoders' resolution" if coarse else "noise of the positions"
+        message = f"part of the accelerations is {what}: {', '.join(told)}"
         if worst > ROUNDED:
             message += f": inertias come out up to {100 * worst**2:.2g} % too small; low-pass the position more"
         yield Warned(log.name, "rounded position" if worst > ROUNDED else "coarse position", message)

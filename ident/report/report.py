@@ -14,6 +14,7 @@ from ident.compare.residuals import Residuals, residuals
 from ident.compare.validate import ZERO, Validation
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate, NamedCause
+from ident.files import CHOSEN, TRIED
 from ident.logs.check import out_of_reach
 from ident.logs.log import Log
 from ident.logs.motion import Motion
@@ -34,7 +35,7 @@ from ident.report.outcome_text import (
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
 from ident.report.sections import identifiable_section, simulated
-from ident.report.spectra import spectra
+from ident.report.spectra import errors_by_cut_off, spectra
 from ident.report.symbols import Short, in_short, lengths, numbered
 from ident.report.verdict import questions, verdict, warnings
 from ident.robot.robot import Robot
@@ -166,9 +167,9 @@ def gather(
             *_terms(estimate),
             identifiable_section(estimate, slides, comparison, regression, next_motion, short),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
-            *_spectra(filtered, model.robot),
+            *_spectra(filtered, model.robot, str(estimate.provenance.get(TRIED, ""))),
             _section("fit", "About the fit", fitted),
-            *_notes(warned[_FIRST:], estimate.notes),
+            *_notes(warned[_FIRST:], estimate),
             _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
         ),
     )
@@ -192,8 +193,10 @@ _COMPARED = (
 )
 _CUT_OFF = (
     "Shaded: up to where 99 % of the velocity's power lies. A cut-off in there takes motion away; what is far to the"
-    " right of it lets noise in."
+    " right of it lets noise in. How much of an acceleration is noise of the positions is that of the processed one;"
+    " inertias come out too small by the square of that share."
 )
+_PASTE = "These tables in experiment.toml, in place of those of that name, keep what was chosen from the logs."
 _MORE = "More to note stands under “Notes”."
 _MEND = "Mend first what is named above: until then residuals and advice to filter or log otherwise say nothing."
 _DOTS = "Dots: measured torque less what the model explains by everything but this joint's own friction and offset."
@@ -262,15 +265,19 @@ def _terms(estimate: Estimate) -> Iterator[Section]:
         yield Section("terms", "Which joint terms the logs support", (block,), "Joint terms")
 
 
-def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot) -> Iterator[Section]:
+def _spectra(filtered: tuple[Log, Processing] | None, robot: Robot, tried: str) -> Iterator[Section]:
     if filtered is not None and (drawn := tuple(spectra(*filtered, robot))):
+        drawn = (*errors_by_cut_off(tried, filtered[1].position_hz), *drawn)
         block = Block(note=f"Recording “{filtered[0].name}” as it was logged. {_CUT_OFF}", drawings=drawn)
         yield Section("spectra", "Spectra and cut-offs", (block,), "Spectra")
 
 
-def _notes(warned: tuple[str, ...], notes: tuple[str, ...]) -> Iterator[Section]:
-    """Yield the warnings that the first screen has no room for, and what was decided."""
-    blocks = [Block(title, items=said) for title, said in (("Please note as well", warned), ("Decided", notes)) if said]
+def _notes(warned: tuple[str, ...], estimate: Estimate) -> Iterator[Section]:
+    """Yield the warnings that the first screen has no room for, and what was decided, with its lines to paste."""
+    said = (("Please note as well", warned), ("Decided", estimate.notes))
+    blocks = [Block(title, items=items) for title, items in said if items]
+    if pasted := estimate.provenance.get(CHOSEN):
+        blocks.append(Block("Chosen", _PASTE, paste=str(pasted)))
     if blocks:
         yield _section("notes", "Notes", *blocks)
 

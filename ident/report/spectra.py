@@ -4,6 +4,7 @@ as one picture steps between rows, spectra, velocities and torques, odd rows mar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,12 +17,12 @@ from ident.logs.check import Finding
 from ident.logs.clock import find_clock, freshly_read
 from ident.logs.filter import central, thinned_band
 from ident.logs.log import Log
-from ident.logs.process import Processing
+from ident.logs.process import Processing, noise_share
 from ident.logs.readings import resting
 from ident.report import text
 from ident.report.figures import AMBER, BLUE, GREEN, INK, MUTED, PALE, RED, empty, plain
 from ident.report.parts import Drawing, pictured
-from ident.report.picture import Axis, Line, Panel, Picture, Strip, envelope, short
+from ident.report.picture import Axis, Dots, Line, Panel, Picture, Strip, envelope, short
 from ident.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -38,11 +39,15 @@ _CUTS = {
 
 
 def spectra(log: Log, processing: Processing, robot: Robot) -> Iterator[Drawing]:
-    """Yield each joint's spectra, as logged: position, its slope, torque; nothing for a short log."""
+    """Yield each joint's spectra, as logged: position, its slopes, torque; nothing for a short log.
+
+    With how much of the acceleration is noise of the positions, white, as it is processed.
+    """
     read = freshly_read(log, find_clock(log))
     if len(read.t) <= SHORT:
         return
     band, slope, still = band_of(read), central(read.q, read.t), resting(log.q)
+    curve, shares = central(slope, read.t), noise_share(log, processing, band.noise)
     cuts = tuple(_cut_offs(processing.at(log.rate_hz), log.rate_hz))
     for j, joint in enumerate(robot.joints):
         moves, noisy = 0.0 if still[j] else float(band.motion_hz[j]), float(band.cut_hz[j])
@@ -50,17 +55,35 @@ def spectra(log: Log, processing: Processing, robot: Robot) -> Iterator[Drawing]
         behind = (Strip("x", lowest, moves, PALE, "motion", opacity=0.6), *cuts) if moves else cuts
         panels = list[Panel]()
         for name, x, rate in (("position", read.q, read.rate_hz), ("velocity", slope, read.rate_hz),
-                              ("torque", log.tau, log.rate_hz)):  # fmt: skip
+                              ("acceleration", curve, read.rate_hz), ("torque", log.tau, log.rate_hz)):  # fmt: skip
             f, size = amplitudes(x[:, j], rate)
             known = behind if not panels else tuple(replace(mark, label="") for mark in behind)
             label = "frequency" if name == "torque" else ""
-            below = Axis(label, "Hz", (lowest, highest), "log", link=f"spectrum {j}")
-            low = Axis(name, joint.unit(name), scale="log")
-            panels.append(Panel(below, low, (*known, Line(f, size, INK, width=0.9)), 150.0 if below.label else 110.0))
-        told = f"moves below {text.number(moves, 3)} Hz, noise prevails above {text.number(noisy, 3)} Hz"
-        about = f"Spectra of position, velocity and torque of {joint.name}, with its motion's band and all cut-offs"
+            below = Axis(label, "Hz" if label else "", (lowest, highest), "log", link=f"spectrum {j}")
+            low = Axis(name.replace("acceleration", "accel."), joint.unit(name), scale="log")
+            panels.append(Panel(below, low, (*known, Line(f, size, INK, width=0.9)), 150.0 if below.label else 118.0))
+        told = f"moves below {text.number(moves, 2)} Hz, noise above {text.number(noisy, 2)} Hz"
+        told += f", {text.percent(float(shares[j]))} of the acceleration" if np.isfinite(shares[j]) else ""
+        about = f"Spectra of position to acceleration, and torque, of {joint.name}, its motion's band and all cut-offs"
         title = f"{short(joint.name)}: {told if moves else 'rests'}"
         yield pictured(f"spectrum_{j + 1}", about, Picture(title, tuple(panels)))
+
+
+_TRIED = re.compile(r"(\S+) Hz (\S+?)(?:,|$)")
+
+
+def errors_by_cut_off(tried: str, chosen_hz: float | None) -> Iterator[Drawing]:
+    """Yield how the error of what was left out depends on the cut-off of the positions; tried: as provenance has it."""
+    found = np.array([[float(x) for x in pair] for pair in _TRIED.findall(tried)])
+    if len(found) > 1:
+        hz, error = found.T
+        at = () if chosen_hz is None else (Strip("x", chosen_hz, chosen_hz, RED, "taken", "--"),)
+        marks = (*at, Line(hz, error, INK), Dots(hz, error, INK))
+        ticks = tuple((x, text.number(x, 2)) for x in hz.tolist())
+        below = Axis("cut-off of the positions", "Hz", (0.9 * hz[0], 1.1 * hz[-1]), "log", ticks=ticks)
+        panel = Panel(below, Axis("left-out error / least"), marks)
+        about = "Error of stretches that were left out over the cut-off of the positions, relative to the least"
+        yield pictured("cut_offs", about, Picture("Which cut-off predicts best", (panel,)))
 
 
 def _cut_offs(processing: Processing, rate_hz: float) -> Iterator[Strip]:

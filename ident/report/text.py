@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ident.arrays import Array
 from ident.errors import plural, sentence
+from ident.files import CHOSEN
 from ident.robot.robot import UNITS
 from ident.spatial.inertia import INERTIAL
 
@@ -295,7 +296,7 @@ def figures_rows(estimate: Estimate) -> Table:
 
 def provenance_rows(estimate: Estimate, command: str | None = None) -> Table:
     """Return versions, hashes of inputs, and the exact command."""
-    rows = [(str(k), str(v)) for k, v in estimate.provenance.items()]
+    rows = [(str(k), str(v)) for k, v in estimate.provenance.items() if k != CHOSEN]
     rows.append(("command", command or MISSING))
     return table("Provenance", ("", ""), rows)
 

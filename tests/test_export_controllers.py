@@ -32,6 +32,7 @@ from ident.export.identified import exportable
 from ident.model import (
     Coulomb,
     DriveInertia,
+    Hysteresis,
     LoadFriction,
     Model,
     NonlinearViscous,
@@ -202,7 +203,8 @@ class Matlab:
 
     def __init__(self, path: Path) -> None:
         self.text = path.read_text()
-        self.space: dict = {"cos": np.cos, "sin": np.sin, "tanh": np.tanh, "abs": np.abs, "sign": np.sign}
+        self.space: dict = {"cos": np.cos, "sin": np.sin, "tanh": np.tanh}
+        self.space |= {"abs": np.abs, "sign": np.sign, "exp": np.exp}
         lines = []
         for line in self.text.splitlines():
             line = line.partition("%")[0].strip()
@@ -228,7 +230,7 @@ class Matlab:
 
         def index(found: re.Match) -> str:
             places = [int(k) - 1 for k in found[2].split(", ")]
-            more = ", 0" if len(places) == 1 and found[1] not in ("q", "qd", "qdd") else ""
+            more = ", 0" if len(places) == 1 and found[1] not in ("q", "qd", "qdd", "z", "dq") else ""
             return f"{found[1]}[{', '.join(map(str, places))}{more}]"
 
         return re.sub(r"\b([A-Za-z]\w*)\((\d+(?:, \d+)?)\)", index, line)
@@ -717,3 +719,57 @@ def test_load_friction_is_part_of_the_code_of_every_language(tmp_path, monkeypat
     if find_spec("casadi"):
         found = [module(casadi).friction(*state).full().ravel() for state in zip(*states, strict=True)]
         np.testing.assert_allclose(found, friction, rtol=0, atol=1e-9 * scale)
+
+
+def test_hysteresis_is_a_state_that_the_code_of_every_language_carries_along(tmp_path, monkeypatch):
+    """Along a path, in steps of any size: the batch model, which sees the path as a whole, gives the same torque."""
+    way = [Hysteresis(0.002), Hysteresis(0.01, ("joint2",), 2.0)]
+    x = arm3(terms=(Viscous(), SmoothCoulomb(COULOMB_WIDTH), *way))
+    x.estimate = replace(x.estimate, shapes=x.model.shapes)
+    rng = np.random.default_rng(0)
+    steps = rng.normal(0, 0.003, (60, 3)) * rng.choice([0.0, 1.0, 10.0], (60, 3))
+    q = np.cumsum(np.concatenate([np.zeros((1, 3)), np.full((1, 3), 0.3), steps]), axis=0)  # past at the sign
+    qd, qdd = rng.normal(size=(2, *q.shape))
+    expected = x.torque(q, qd, qdd)
+    scale = np.abs(expected).max()
+    done = export_to("python", x.estimate, tmp_path / "x.py", robot=x.robot)
+    assert done.notes == ()
+    assert "# z belongs to joint1.hysteresis, joint2.hysteresis, joint3.hysteresis, joint2.hysteresis2." in (
+        done.path.read_text()
+    )
+    made = module(done.path)
+    made.self_test()
+    header = x.write("c", tmp_path / "c.h")
+    monkeypatch.setattr(sys.modules[__name__], "FUNCTIONS", {"presliding": ("z", "dq"), "friction": ("qd", "z")})
+    c = c_library(header)
+    cpp = cpp_library(x.write("cpp", tmp_path / "cpp.hpp"))
+    for library in (c, cpp[np.float64], cpp[np.float32]):
+        assert library("self_test")() == 0
+    function = Matlab(x.write("matlab", tmp_path / "x.m"))
+    z, own, last = np.zeros(4), np.zeros(4), q[0]
+    for k in range(1, len(q)):
+        dq, f = q[k] - last, np.empty(3)
+        both = dict(zip(function.letters, function.space[function.main](q[k], qd[k], qdd[k], z, dq), strict=True))
+        z = made.presliding(z, dq)
+        np.testing.assert_allclose(both["z_next"].ravel(), z, rtol=0, atol=1e-12)
+        c("presliding")(*(ctypes.c_void_p(a.ctypes.data) for a in (own, dq, own)))
+        c("friction")(*(ctypes.c_void_p(a.ctypes.data) for a in (np.ascontiguousarray(qd[k]), own, f)))
+        total = made.inverse_dynamics(q[k], qd[k], qdd[k]) + made.friction(qd[k], z)
+        np.testing.assert_allclose(total, expected[k], rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(f, made.friction(qd[k], z), rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(made.regressor(q[k], qd[k], qdd[k], z) @ made.PHI, total, atol=1e-9 * scale)
+        last = q[k]
+    assert np.abs(expected - torque(Model(x.robot, x.model.terms[:2]), x.theta[:36], q, qd, qdd)).max() > 0.05
+    for form, compiler in (("c", ["gcc", "-std=c99"]), ("cpp", ["g++", "-std=c++11"])):
+        code = x.write(form, tmp_path / f"try.{form}.h")
+        big = re.search(r"-D(\w+_EXAMPLE)", code.read_text())
+        source = code.with_suffix(".c" if form == "c" else ".cpp")
+        source.write_text(f'#include "{code.name}"\n')
+        run = [*compiler, *STRICT, f"-D{big[1]}", str(source), "-o", str(tmp_path / form), "-lm"]
+        (tmp_path / form).unlink(missing_ok=True)
+        subprocess.run(run, check=True)
+        assert subprocess.run([str(tmp_path / form)], check=False, capture_output=True).returncode == 0
+    if find_spec("casadi"):
+        found = module(x.write("casadi", tmp_path / "y.py"))
+        found.self_test()
+        np.testing.assert_allclose(found.presliding(own, dq).full().ravel(), made.presliding(own, dq), atol=1e-12)

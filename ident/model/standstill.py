@@ -83,3 +83,12 @@ class Hysteresis:
 
     slopes = constant(0.0, 0.0, 0.0)  # as Dahl's
     continuous = smooth_sign
+
+    def symbol(self, q: Any, qd: Any, qdd: Any, z: Any) -> Any:
+        """Return the state, which code carries along."""
+        return z
+
+    def advanced(self, z: Any, travel: Any) -> Any:
+        """Return the state after z when the joint went one way by `travel`, as symbols."""
+        towards = travel.power(0.0)  # its sign
+        return towards + (z - towards) * np.exp(travel * towards * (-1.0 / self.way))

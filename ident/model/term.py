@@ -6,6 +6,8 @@ Nothing is inherited. Besides the four members of `Term` it may have, where the 
 `symbol(q, qd, qdd)`: the column of symbols, of which code is made (without: no code), with the signals that it needs by
 keyword, as the two before; `symbol = column` where that is arithmetic with np.exp, np.sin, np.cos, np.tanh, np.abs and
 powers;
+`advanced(z, travel)`: of a column that has a memory, the state after z and a way of the joint, as symbols; its symbol
+takes the state by the keyword z;
 `energy(q)`: the potential energy of its column [J], where it keeps any;
 `needs`: names of signals beside q, qd, qdd that its column takes by keyword (`SIGNALS`, `RECORDED`);
 `torques(q, qd, qdd, signals)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on,

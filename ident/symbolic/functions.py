@@ -87,15 +87,22 @@ def arrays_of(program: Program) -> dict[str, list[tuple[int, str]]]:
 def signals_of(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the signals of recordings that a model's terms need, by name, with the names of their numbers.
 
-    temperature has one for each joint, time one alone.
+    temperature has one for each joint, time one alone, z one for each of the `states_of` the model.
     """
-    needed = {name for term in model.terms for name in getattr(term, "needs", ())}
-    sizes = {"temperature": model.robot.n, "time": 1}
+    needed, states = {name for term in model.terms for name in getattr(term, "needs", ())}, states_of(model)
+    needed |= {"z"} if states else set()
+    sizes = {"temperature": model.robot.n, "time": 1, "z": len(states)}
     return {name: joint_names(name, size) for name, size in sizes.items() if name in needed}
 
 
+def states_of(model: Model) -> dict[int, tuple[Any, Array]]:
+    """Return by the place of its parameter each state that code carries along: its term, and its joint's row (n,)."""
+    terms = [(term, row) for term in model.terms for row in along(term, model.robot)[1]]
+    return {k: x for k, x in enumerate(terms, model.n_rigid) if hasattr(x[0], "advanced")}
+
+
 def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -> tuple[Program, ...]:
-    """Return the programs inverse_dynamics, gravity, mass_matrix, friction and regressor.
+    """Return the programs inverse_dynamics, gravity, mass_matrix, friction, presliding where it has any, and regressor.
 
     model: of terms that have a `symbol` (`ident.model.term`); base: its base parameters; theta (p,): its standard
     parameters. inverse_dynamics (n) takes q, qd, qdd and holds all but friction: bodies, drive inertia, springs,
@@ -103,6 +110,7 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
     torque of the terms that resist movement. regressor (n, b): inverse_dynamics + friction = Y phi. Those with a tanh
     take one over its width, the widest joint's, as the input `PER_WIDTH`; others are narrower as in the model. friction
     and regressor take the `signals_of` the model, too, and friction takes q, qd, qdd where it grows with the load.
+    presliding (m) is what becomes of the states z when the joints went by dq (n).
     Raises ModelError for terms without a formula and for numbers that do not fit.
     """
     if base.standard != model.names:
@@ -155,15 +163,31 @@ def controller_functions(model: Model, base: BaseParameters, theta: ArrayLike) -
         traced("gravity", q, "g", gravity, "torque that holds the arm still at q [N m; N]"),
         traced("mass_matrix", q, "M", mass_matrix, "M(q), drive inertia included [kg m^2; kg m; kg]"),
         traced("friction", (q | qd | qdd if loaded else qd) | width, "f", resisting, f"{rubs} [N m; N]"),
+        *_memory(model),
         traced("regressor", q | qd | qdd | width, "Y", regressor, "Y with Y phi = inverse_dynamics + friction"),
     )
+
+
+def _memory(model: Model) -> tuple[Program, ...]:
+    """Return the program of what becomes of the states of a model's terms; none for a model without."""
+    states = states_of(model).values()
+    if not states:
+        return ()
+
+    def presliding(z: Objects, dq: Objects) -> Objects:
+        ways = [row.astype(object) @ dq for _, row in states]
+        return np.array([x.advanced(*at) for (x, _), *at in zip(states, z, ways, strict=True)], dtype=object)
+
+    memory = {"z": signals_of(model)["z"], "dq": joint_names("dq", model.robot.n)}
+    told = "the states z of hysteresis friction after the joints went by dq [rad; m]"
+    return (traced("presliding", memory, "z_next", presliding, told),)
 
 
 def _columns(
     model: Model, q: Objects, qd: Objects, qdd: Objects, per_width: Scalar, friction: bool | None, **signals: Objects
 ) -> Iterator[tuple[int, int, Scalar]]:
     """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
-    k, loads = model.n_rigid, dict[object, Objects]()
+    k, loads, states = model.n_rigid, dict[object, Objects](), list(states_of(model))
     widest = max((width_of(term) for term in model.terms if term.kind in TURNING), default=1.0)
     for term in model.terms:
         if not hasattr(term, "symbol"):
@@ -180,6 +204,7 @@ def _columns(
         for row in along(term, model.robot)[1]:
             x, v, a = (row.astype(object) @ signal for signal in (q, qd, qdd))
             own = {name: row.astype(object) @ s if len(s) == len(row) else s[0] for name, s in given.items()}
+            own |= {"z": signals["z"][states.index(k)]} if k in states else {}
             column = law.symbol(x, v * per_width if term.kind in TURNING else v, a, **own)
             yield from ((int(j), k, float(row[j]) * column) for j in np.flatnonzero(row))
             k += 1

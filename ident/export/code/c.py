@@ -126,6 +126,7 @@ def shown(made: Controller, write: Callable[[float], str], real: str, constant: 
     """
     torques = np.concatenate([made.expected[key] for key in ("inverse_dynamics", "gravity", "friction")])
     scale, inertia = (cast(float(f"{abs(x).max():.3g}"), real) for x in (torques, made.expected["mass_matrix"]))
+    sizes = {"mass_matrix": inertia, "presliding": cast(1.0, real)}
     vectors = dict(zip(("q", "qd", "qdd"), made.state, strict=True)) | made.signals
     vectors |= {f"expected_{k}": x for k, x in made.expected.items()}
     calls = [(p, ", ".join([*arrays_of(p), "found"])) for p in made.functions]
@@ -144,9 +145,7 @@ def shown(made: Controller, write: Callable[[float], str], real: str, constant: 
         "prefix": prefix,
         "scale": scale,
         "vectors": [array(what, x, constant, real) for what, x in vectors.items()],
-        "checks": [
-            (f"{prefix}{p.name}({called})", p, inertia if p.name == "mass_matrix" else "scale") for p, called in calls
-        ],
+        "checks": [(f"{prefix}{p.name}({called})", p, sizes.get(p.name, "scale")) for p, called in calls],
     }
 
 

@@ -19,7 +19,7 @@ from ident.model.terms import kind_of, plain, restored
 from ident.regression.base import base_parameters
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
-from ident.symbolic.functions import TURNING, controller_functions, signals_of
+from ident.symbolic.functions import TURNING, controller_functions, signals_of, states_of
 from ident.symbolic.newton_euler import identifier
 from ident.symbolic.program import Program
 
@@ -41,6 +41,8 @@ _COUNTED = ("multiplications", "additions", "sines and cosines")
 _TAKEN = {
     "temperature": "temperature: of each joint [degC], an argument of friction and regressor.",
     "time": "time: one number [s], since the controller's start as since a recording's; an argument of both, too.",
+    "z": "z: states of hysteresis friction, -1..1, 0 at first, an argument of both; presliding(z, dq) gives the next.",
+    "dq": "dq: how far each joint went since the last cycle, from filtered positions, for noise is travel, too.",
 }
 _LOADED = (
     "friction takes q, qd, qdd: load_friction is value * |load| * tanh(qd / width), the load being the torque of the",
@@ -99,7 +101,7 @@ def controller(item: Identified, target: str) -> Controller:
     expressions = [own.expression(k) for k in range(len(own.names))]
     head, notes = item.without(left)
     functions = controller_functions(model, own, theta)
-    signals, (state, expected) = _signals(model), _test(model, theta, width)
+    state, signals, expected = _test(model, theta, width)
     about = (
         *head,
         *CONVENTIONS,
@@ -110,6 +112,7 @@ def controller(item: Identified, target: str) -> Controller:
             if kind.name not in plain()
         ),
         *(_TAKEN[name] for name in signals),
+        *([f"z belongs to {', '.join(model.names[k] for k in states_of(model))}."] if "z" in signals else []),
         *(_LOADED if any(isinstance(term, LoadFriction) for term in terms) else ()),
         f"Gravity in the base frame: {', '.join(map(number, robot.gravity))} m/s^2.",
         *notes,
@@ -185,8 +188,8 @@ def _terms(
     return tuple(terms), tuple(left)
 
 
-def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Array]]:
-    """Return a state (3, n) and what each function gives there, by the batch functions of `ident.model`."""
+def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Array], dict[str, Array]]:
+    """Return a state (3, n), signals, and what each function gives there, by the batch functions of `ident.model`."""
     n = model.robot.n
     state = np.random.default_rng(7).uniform(-1.5, 1.5, (3, n)).round(3)
     state[1, -1] = 0.5 * width  # where the tanh bends
@@ -194,10 +197,12 @@ def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Ar
     q, qd, qdd = state[:, None]
 
     resists = [(kind := kind_of(name)) is not None and kind.friction for name in model.names]
-    signals = {name: x if name == "time" else x[None] for name, x in _signals(model).items()}
+    given, states = _signals(model), states_of(model)
+    signals = {name: x if name == "time" else x[None] for name, x in given.items()}
+    carried = np.isin(np.arange(len(theta)), list(states))  # whose column is a path's, not that of a state
 
     def tau(q: Array, qd: Array, qdd: Array, friction: bool = False) -> Array:
-        own = np.where(np.array(resists) == friction, theta, 0.0)
+        own = np.where((np.array(resists) == friction) & ~carried, theta, 0.0)
         return torque(model, own, q, qd, qdd, signals=signals)
 
     every = np.repeat(q, n, axis=0)
@@ -208,10 +213,16 @@ def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Ar
         "mass_matrix": (tau(every, np.zeros((n, n)), np.eye(n)) - gravity).T,
         "friction": tau(q, qd, qdd, friction=True)[0],
     }
-    return state, {key: rounded(value) for key, value in found.items()}
+    if states:
+        path = np.random.default_rng(8).normal(0.0, 1e-3, (4, n)).cumsum(axis=0)
+        before, after = np.array([x.column(*[(path @ row)[None]] * 3)[0, 2:] for x, row in states.values()]).T
+        given |= {"z": rounded(before), "dq": rounded(path[3] - path[2])}
+        found["friction"] += sum(theta[k] * z * row for z, (k, (_, row)) in zip(before, states.items(), strict=True))
+        found["presliding"] = after
+    return state, given, {key: rounded(value) for key, value in found.items()}
 
 
 def _signals(model: Model) -> dict[str, Array]:
     """Return signals to test with, by name, of those that the model's terms need."""
     examples = {"temperature": 25.0 + 1.5 * np.arange(model.robot.n), "time": np.array([40.0])}
-    return {name: examples[name] for name in signals_of(model)}
+    return {name: examples[name] for name in signals_of(model) if name in examples}

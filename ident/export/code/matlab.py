@@ -24,7 +24,8 @@ def write_matlab_function(item: Identified) -> Written:
     made = controller(item, "a MATLAB function")
     name = function_name(made.name)
     by_name = {program.name: program for program in made.functions}
-    outputs = [by_name[f] for f in ("inverse_dynamics", "friction", "gravity", "mass_matrix", "regressor")]
+    order = ("inverse_dynamics", "friction", "gravity", "mass_matrix", "regressor", "presliding")
+    outputs = [by_name[f] for f in order if f in by_name]
     told = [f"phi({k}) = {number(x)}: {t}" for k, (x, t) in enumerate(zip(made.phi, made.phi_lines, strict=True), 1)]
     rows = zip(made.robot.links, made.inertials, strict=True)
     text = filled(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ident.compare.difference import Comparison
 from ident.compare.validate import Predicted, Validation
-from ident.errors import sentence
+from ident.errors import plural, sentence
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation
 from ident.report.text import Tone, banded, percent
@@ -81,7 +81,8 @@ def questions(
 def _beside_cad(estimate: Estimate, comparison: Comparison | None) -> str:
     """Return how far CAD's numbers are from those found, or which mistake they have that spoils nothing."""
     if estimate.noted:
-        return f"; {estimate.noted[0].file} has a mistake that spoils nothing here: {estimate.noted[0].short}"
+        spoil = "spoil" if len(estimate.noted) > 1 else "spoils"
+        return f"; {plural(len(estimate.noted), 'mistake')} in {estimate.noted[0].file} {spoil} nothing here"
     far = 0 if comparison is None else len(comparison.far)
     if comparison is None or not far:
         return ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from logs_data import TWO, made_up
+from logs_data import TWO, made_up, smooth
 from oracles import random_bodies, random_tree
 from scipy.signal import lfilter
 
@@ -363,3 +363,22 @@ def test_what_was_found_about_the_clock_is_said_though_rows_go_onto_a_grid():
     report = check_log(made_up(np.r_[0, np.cumsum(steps)]), LIMITED)
     (said,) = findings_of("run", report, Processing(resample_hz=100.0))
     assert said.kind == "irregular sampling"
+
+
+@pytest.mark.parametrize("late", [-0.03, 0.0, 0.002, 0.04, 0.16])
+def test_velocities_that_are_late_are_named_with_how_much(late):
+    t = np.arange(6000) / 250
+    rng = np.random.default_rng(0)
+    q, qd = smooth(t)[0], smooth(t - late)[1] * [1.0, 1.02]
+    log = made_up(t, q=q + 1e-4 * rng.normal(size=q.shape), qd=qd + 1e-2 * rng.normal(size=q.shape))
+    found = [f for f in check_log(log, TWO).findings if f.kind == "late velocity"]
+    assert len(found) == (abs(late) > 0.01)
+    said = [float(x) for f in found for x in re.findall(r"' by (\S+) ms", f.message)]
+    np.testing.assert_allclose(said, [1e3 * late] * 2 if found else [], rtol=0.03)
+
+
+def test_velocities_that_are_none_of_their_positions_are_not_told_late():
+    t = np.arange(3000) / 250
+    noise = np.random.default_rng(1).normal(size=(len(t), 2))
+    for qd in (noise, np.zeros_like(noise), smooth(3.0 * t)[1]):
+        assert "late velocity" not in [f.kind for f in check_log(made_up(t, qd=qd), TWO).findings]

@@ -15,14 +15,14 @@ from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
 from ident.logs.rates import usual_steps
 from ident.logs.readings import position_quantum, saturated, spikes
-from ident.logs.recognised import related
+from ident.logs.recognised import LATE_ROWS, lateness, related
 from ident.logs.unscaled import SMALL, unscaled
 from ident.robot import Robot
 
 #: Kinds of findings, and of what pipelines say, that tell what is so without anything being wrong.
 NOTES = (
     "chosen", "calibrated", "left out", "coarse position", "repeated position", "irregular sampling", "rate change",
-    "torque filter",    "export", "reading",
+    "late velocity", "torque filter",    "export", "reading",
 )  # fmt: skip
 #: What is said of torques that no joint is made for.
 OVER = "over 3 times its limit"
@@ -43,6 +43,8 @@ FASTEST, SLOWEST = 2e-5, 0.3  # steps [s] of a robot's log
 #: joint: real logs are within 0.001 (UR10e, ten logs) and 0.004 (pendubot).
 IN_STEP, CLOCK_OFF, ALL_ALIKE = 0.9995, 0.01, 0.003
 NEARLY = 0.3  # a factor that is farther off is a unit
+#: Velocities are told late that are so by LATE_ROWS and so much [s].
+LATE_S = 0.005
 IN_PARTS = "was checked in parts; of each kind of finding, those of the first part that has one are told"
 
 
@@ -86,7 +88,7 @@ def check_log(log: Log, robot: Robot) -> LogReport:
     them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "rate change",
     "repeated rows", "repeated position", "constant torque", "saturated torque", "cut-off torque" (in more than OFTEN of
     the rows), "copied torque", "start transient", "spikes", "coarse position", "position limit", "velocity limit",
-    "effort limit", "unit", "sign", "clock".
+    "effort limit", "unit", "sign", "clock", "late velocity".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -105,6 +107,7 @@ def check_log(log: Log, robot: Robot) -> LogReport:
         *_quantisation(log, robot, quantum, float(np.median(dt))),
         *_limits(log, robot),
         *_units(log, robot),
+        *_late_velocities(log),
     )
     return LogReport(
         name=log.name,
@@ -350,6 +353,18 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
         if log.qd is not None:
             yield from _speed_unit(log, robot, j, log.qd[:, j])
     yield from _by_velocities(log)
+
+
+def _late_velocities(log: Log) -> Iterator[Finding]:
+    """Say by how much logged velocities are later than positions change, or earlier."""
+    if log.qd is None:
+        return
+    least = max(LATE_ROWS * float(np.median(np.diff(log.t))), LATE_S)
+    each = zip(log.joints, (lateness(log.t, x, v) for x, v in zip(log.q.T, log.qd.T, strict=True)), strict=True)
+    told = [f"'{joint}' by {_ms(late)}" for joint, late in each if late is not None and abs(late) > least]
+    if told:
+        use = "filtered, or of another clock: take velocities from positions, as is done unless velocity = 'measured'"
+        yield Finding("late velocity", (), f"velocities are later than positions: {', '.join(told)}; {use}")
 
 
 def tempo(log: Log) -> tuple[float, int] | None:

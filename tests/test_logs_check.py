@@ -13,6 +13,7 @@ from scipy.signal import lfilter
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import LogError
 from ident.logs import Processing, check_log, process
+from ident.logs.automatic import chosen
 from ident.logs.filter import decimate
 from ident.logs.log import spans
 from ident.logs.process import noise_share
@@ -264,7 +265,7 @@ def test_no_false_start():
         if seed % 2:
             tau = np.round(tau, 1)
         found = {f.kind for f in check_log(made_up(T, tau=tau), TWO).findings}
-        assert not found & {"constant torque", "copied torque", "start transient"}
+        assert not found & {"constant torque", "copied torque", "start transient", "end transient"}
 
 
 def test_how_much_of_the_acceleration_is_rounding():
@@ -382,3 +383,24 @@ def test_velocities_that_are_none_of_their_positions_are_not_told_late():
     noise = np.random.default_rng(1).normal(size=(len(t), 2))
     for qd in (noise, np.zeros_like(noise), smooth(3.0 * t)[1]):
         assert "late velocity" not in [f.kind for f in check_log(made_up(t, qd=qd), TWO).findings]
+
+
+@pytest.mark.parametrize("kind", ["zero", "offset", "decay"])
+def test_an_end_unlike_the_rest_is_named_and_cut_off(kind):
+    tau, rows = noisy(), 30
+    tau[-rows:, 1] = {
+        "zero": 0.0,
+        "offset": tau[-rows:, 1] + 4,
+        "decay": tau[-rows:, 1] + 6 * np.exp(np.arange(1 - rows, 1) / 6),
+    }[kind]
+    log = made_up(T, tau=tau)
+    assert "start transient" not in kinds(log, TWO)
+    found = finding(log, "end transient", TWO)
+    assert found.rows[-1] == len(T)
+    assert (15 if kind == "decay" else 30) <= len(found.rows) <= 34
+    assert re.match(rf"torque of 'joint2' in the last {len(found.rows)} rows \(\d+-2000\) is unlike", found.message)
+    edges = chosen([log])[0].edge_s
+    assert edges[1] - edges[0] == pytest.approx(len(found.rows) / 250, abs=0.01)
+    report = check_log(log, TWO)
+    told = [findings_of("run", report, Processing(edge_s=(0.0, s))) for s in (0.2, 0.0)]
+    assert [[w.kind for w in each] for each in told] == [["left out"], ["end transient"]]

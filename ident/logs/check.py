@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil, isfinite, log10
 
 import numpy as np
@@ -30,7 +31,7 @@ GAP = 1.5  # times the median step
 SHORT = 0.5  # times the median step
 IRREGULAR = 0.01  # spread of the steps, relative to the median
 COARSE = 0.005  # one encoder step per sample, relative to the largest speed
-HEAD = 0.03  # a start transient is over within this share of the rows
+HEAD = 0.03  # a transient at either end is over within this share of the rows
 JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
 TURNS = 1.5  # the same of what a joint turns about by, which explains its torque, against what it does
 LASTING = 4  # after so many heads, when a motion that began there has ended,
@@ -87,8 +88,8 @@ def check_log(log: Log, robot: Robot) -> LogReport:
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
     them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "rate change",
     "repeated rows", "repeated position", "constant torque", "saturated torque", "cut-off torque" (in more than OFTEN of
-    the rows), "copied torque", "start transient", "spikes", "coarse position", "position limit", "velocity limit",
-    "effort limit", "unit", "sign", "clock", "late velocity".
+    the rows), "copied torque", "start transient", "end transient", "spikes", "coarse position", "position limit",
+    "velocity limit", "effort limit", "unit", "sign", "clock", "late velocity".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -102,7 +103,7 @@ def check_log(log: Log, robot: Robot) -> LogReport:
         *_sampling(log, dt),
         *_repeats(log),
         *_torques(log),
-        *start_transient(log),
+        *transients(log),
         *_spikes(log),
         *_quantisation(log, robot, quantum, float(np.median(dt))),
         *_limits(log, robot),
@@ -249,29 +250,36 @@ def _torques(log: Log) -> Iterator[Finding]:
             yield Finding("copied torque", rows, f"{what} in all {len(log.t)} rows ({span}): is a column named twice?")
 
 
-def start_transient(log: Log) -> Iterator[Finding]:
-    """Yield torques beyond, or changes larger than, what the rest of the log has, in its first rows.
+#: Kinds of findings of what is unlike the rest: in the first rows, in the last ones.
+START, END = "start transient", "end transient"
 
-    Torques of a joint that turns about faster there than ever after are no such: they are those of this motion.
+
+def transients(log: Log) -> Iterator[Finding]:
+    """Yield torques beyond, or changes larger than, what the rest of the log has, in its first or last rows.
+
+    Torques of a joint that turns about faster there than anywhere else are no such: they are those of this motion.
     """
     head = ceil(HEAD * len(log.t))
     if head < 4 or log.t[0] > 0:  # too short to tell, or a later part of a streamed recording
         return
-    for j, name in enumerate(log.joints):
-        tau = log.tau[:, j]
+    for j, kind in product(range(log.n), (START, END)):
+        way = 1 if kind == START else -1
+        tau, q = log.tau[::way, j], log.q[::way, j]
         low, high = tau[head:].min(), tau[head:].max()
         odd = {"torque": np.abs(tau[:head] - (low + high) / 2) > high - low, "position": np.zeros(head, dtype=bool)}
         still = int(np.argmax(tau != 0))  # rows of zeros
         for lag in sorted({1, head // 8, head // 2} - {0}):
             odd["torque"] |= _jumps(tau, lag, head, JUMP)
-        odd["torque"][_turns_faster(log.q[:, j], head) :] = False
+        odd["torque"][_turns_faster(q, head) :] = False
         odd["torque"][:still] |= 3 < still > 2 * _zeros(tau[head:])
-        odd["position"] |= _jumps(log.q[:, j], 1, head, LEAP)
+        odd["position"] |= _jumps(q, 1, head, LEAP)
         for what, found in odd.items():
             if found.any():
-                rows = log.rows(range(int(np.flatnonzero(found)[-1]) + 1))
-                told = f"{what} of '{name}' in the first {plural(len(rows), 'row')} ({spans(rows)}) is unlike the rest"
-                yield Finding("start transient", rows, f"{told}: cut them off with rows = [first, last]")
+                count = int(np.flatnonzero(found)[-1]) + 1
+                rows = log.rows(range(count) if way > 0 else range(len(tau) - count, len(tau)))
+                where = f"in the {'first' if way > 0 else 'last'} {plural(count, 'row')} ({spans(rows)})"
+                told = f"{what} of '{log.joints[j]}' {where} is unlike the rest"
+                yield Finding(kind, rows, f"{told}: cut them off with rows = [first, last]")
 
 
 def _spikes(log: Log) -> Iterator[Finding]:

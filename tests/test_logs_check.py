@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from logs_data import TWO, made_up
+from logs_data import TWO, made_up, smooth
 from oracles import random_bodies, random_tree
 from scipy.signal import lfilter
 
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import LogError
 from ident.logs import Processing, check_log, process
+from ident.logs.automatic import chosen
 from ident.logs.filter import decimate
 from ident.logs.log import spans
 from ident.logs.process import noise_share
@@ -264,7 +265,7 @@ def test_no_false_start():
         if seed % 2:
             tau = np.round(tau, 1)
         found = {f.kind for f in check_log(made_up(T, tau=tau), TWO).findings}
-        assert not found & {"constant torque", "copied torque", "start transient"}
+        assert not found & {"constant torque", "copied torque", "start transient", "end transient"}
 
 
 def test_how_much_of_the_acceleration_is_rounding():
@@ -363,3 +364,43 @@ def test_what_was_found_about_the_clock_is_said_though_rows_go_onto_a_grid():
     report = check_log(made_up(np.r_[0, np.cumsum(steps)]), LIMITED)
     (said,) = findings_of("run", report, Processing(resample_hz=100.0))
     assert said.kind == "irregular sampling"
+
+
+@pytest.mark.parametrize("late", [-0.03, 0.0, 0.002, 0.04, 0.16])
+def test_velocities_that_are_late_are_named_with_how_much(late):
+    t = np.arange(6000) / 250
+    rng = np.random.default_rng(0)
+    q, qd = smooth(t)[0], smooth(t - late)[1] * [1.0, 1.02]
+    log = made_up(t, q=q + 1e-4 * rng.normal(size=q.shape), qd=qd + 1e-2 * rng.normal(size=q.shape))
+    found = [f for f in check_log(log, TWO).findings if f.kind == "late velocity"]
+    assert len(found) == (abs(late) > 0.01)
+    said = [float(x) for f in found for x in re.findall(r"' by (\S+) ms", f.message)]
+    np.testing.assert_allclose(said, [1e3 * late] * 2 if found else [], rtol=0.03)
+
+
+def test_velocities_that_are_none_of_their_positions_are_not_told_late():
+    t = np.arange(3000) / 250
+    noise = np.random.default_rng(1).normal(size=(len(t), 2))
+    for qd in (noise, np.zeros_like(noise), smooth(3.0 * t)[1]):
+        assert "late velocity" not in [f.kind for f in check_log(made_up(t, qd=qd), TWO).findings]
+
+
+@pytest.mark.parametrize("kind", ["zero", "offset", "decay"])
+def test_an_end_unlike_the_rest_is_named_and_cut_off(kind):
+    tau, rows = noisy(), 30
+    tau[-rows:, 1] = {
+        "zero": 0.0,
+        "offset": tau[-rows:, 1] + 4,
+        "decay": tau[-rows:, 1] + 6 * np.exp(np.arange(1 - rows, 1) / 6),
+    }[kind]
+    log = made_up(T, tau=tau)
+    assert "start transient" not in kinds(log, TWO)
+    found = finding(log, "end transient", TWO)
+    assert found.rows[-1] == len(T)
+    assert (15 if kind == "decay" else 30) <= len(found.rows) <= 34
+    assert re.match(rf"torque of 'joint2' in the last {len(found.rows)} rows \(\d+-2000\) is unlike", found.message)
+    edges = chosen([log])[0].edge_s
+    assert edges[1] - edges[0] == pytest.approx(len(found.rows) / 250, abs=0.01)
+    report = check_log(log, TWO)
+    told = [findings_of("run", report, Processing(edge_s=(0.0, s))) for s in (0.2, 0.0)]
+    assert [[w.kind for w in each] for each in told] == [["left out"], ["end transient"]]

@@ -54,6 +54,7 @@ def test_ur10e_sampling(dataset):
     for name in ("train-30s", "train-40s", "train-20s", "ptp"):
         assert {f.kind for f in check_log(read_log(manifest, name, robot), robot).findings} <= {
             "irregular sampling", "coarse position", "repeated position",
+            "end transient",  # it stops within some rows
         }  # fmt: skip
 
 

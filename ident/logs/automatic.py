@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array, significant
-from ident.logs.check import start_transient
+from ident.logs.check import END, START, transients
 from ident.logs.clock import Clock, find_clock, freshly_read, on_clock
 from ident.logs.filter import HIGHEST, factors_below, resample, thinned_band
 from ident.logs.log import Log
@@ -170,10 +170,10 @@ def chosen(
     where these are few for the motion and noise is small, on that grid. `decimation`: regressor and torque below FITTED
     times the band of the fastest motion; below JUDGED times it, slow rows included, where they are compared with a
     prediction. `position_hz`: the highest `cut_hz` of the joints, at least LOWEST times that band. `edge_s`: one period
-    of the lowest cut-off, after a start unlike the rest. `min_speed`: what noise and the filter leave of a joint that
-    stands, a tenth of its speed at most. `run_in`: some of the largest presliding travels. Where readings leap away and
-    back, `spikes` are interpolated. Joints that rest throughout say nothing, and neither do logs that are short or
-    whose clock leaps. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
+    of the lowest cut-off, beside a start or an end unlike the rest. `min_speed`: what noise and the filter leave of a
+    joint that stands, a tenth of its speed at most. `run_in`: some of the largest presliding travels. Where readings
+    leap away and back, `spikes` are interpolated. Joints that rest throughout say nothing, and neither do logs that are
+    short or whose clock leaps. The thresholds were set on simulated logs (`experiments/benchmarks/automatic.py`).
     """
     hand = hands[0]
     clocks = _clocks(logs, hand.processing)
@@ -204,7 +204,12 @@ def chosen(
     fastest = np.max([b.fastest for b in bands], axis=0)
     slow = np.clip(slow, SLOW_SHARE * fastest, SLOW_MOST * fastest)
     edge = significant(1.0 / min(left, thinned_band(rate, fewer)), 2)
-    wild = max((log.t[len(f.rows)] - log.t[0] for log in logs for f in start_transient(log)), default=0.0)
+    wild = dict.fromkeys((START, END), 0.0)
+    for log in logs:
+        for f in transients(log):
+            far = len(f.rows) if f.kind == START else -1 - len(f.rows)
+            wild[f.kind] = max(wild[f.kind], abs(log.t[far] - log.t[0 if f.kind == START else -1]))
+    edges = significant(edge + wild[START], 2), significant(edge + wild[END], 2)
     leaps = any(spikes(x).any() for log in logs for x in (log.q, log.tau))
     fit = Processing(
         spikes="interpolated" if leaps else "kept",
@@ -212,7 +217,7 @@ def chosen(
         position_hz=position,
         decimation=factors,
         meant_hz=significant(rate, 4),
-        edge_s=(significant(edge + wild, 2), edge) if wild else edge,
+        edge_s=edges if any(wild.values()) else edge,
         min_speed=tuple(significant(x, 2) for x in slow),
         run_in=RUN_IN,
         **(FIVE_ROWS if grid and few else {}),

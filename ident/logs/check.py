@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil, isfinite, log10
 
 import numpy as np
@@ -15,14 +16,14 @@ from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
 from ident.logs.rates import usual_steps
 from ident.logs.readings import position_quantum, saturated, spikes
-from ident.logs.recognised import related
+from ident.logs.recognised import LATE_ROWS, lateness, related
 from ident.logs.unscaled import SMALL, unscaled
 from ident.robot import Robot
 
 #: Kinds of findings, and of what pipelines say, that tell what is so without anything being wrong.
 NOTES = (
     "chosen", "calibrated", "left out", "coarse position", "repeated position", "irregular sampling", "rate change",
-    "torque filter",    "export", "reading",
+    "late velocity", "torque filter",    "export", "reading",
 )  # fmt: skip
 #: What is said of torques that no joint is made for.
 OVER = "over 3 times its limit"
@@ -30,7 +31,7 @@ GAP = 1.5  # times the median step
 SHORT = 0.5  # times the median step
 IRREGULAR = 0.01  # spread of the steps, relative to the median
 COARSE = 0.005  # one encoder step per sample, relative to the largest speed
-HEAD = 0.03  # a start transient is over within this share of the rows
+HEAD = 0.03  # a transient at either end is over within this share of the rows
 JUMP = 2.0  # a change of torque in the head, relative to the largest over as many rows of the rest
 TURNS = 1.5  # the same of what a joint turns about by, which explains its torque, against what it does
 LASTING = 4  # after so many heads, when a motion that began there has ended,
@@ -43,6 +44,8 @@ FASTEST, SLOWEST = 2e-5, 0.3  # steps [s] of a robot's log
 #: joint: real logs are within 0.001 (UR10e, ten logs) and 0.004 (pendubot).
 IN_STEP, CLOCK_OFF, ALL_ALIKE = 0.9995, 0.01, 0.003
 NEARLY = 0.3  # a factor that is farther off is a unit
+#: Velocities are told late that are so by LATE_ROWS and so much [s].
+LATE_S = 0.005
 IN_PARTS = "was checked in parts; of each kind of finding, those of the first part that has one are told"
 
 
@@ -85,8 +88,8 @@ def check_log(log: Log, robot: Robot) -> LogReport:
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
     them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "rate change",
     "repeated rows", "repeated position", "constant torque", "saturated torque", "cut-off torque" (in more than OFTEN of
-    the rows), "copied torque", "start transient", "spikes", "coarse position", "position limit", "velocity limit",
-    "effort limit", "unit", "sign", "clock".
+    the rows), "copied torque", "start transient", "end transient", "spikes", "coarse position", "position limit",
+    "velocity limit", "effort limit", "unit", "sign", "clock", "late velocity".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -100,11 +103,12 @@ def check_log(log: Log, robot: Robot) -> LogReport:
         *_sampling(log, dt),
         *_repeats(log),
         *_torques(log),
-        *start_transient(log),
+        *transients(log),
         *_spikes(log),
         *_quantisation(log, robot, quantum, float(np.median(dt))),
         *_limits(log, robot),
         *_units(log, robot),
+        *_late_velocities(log),
     )
     return LogReport(
         name=log.name,
@@ -246,29 +250,36 @@ def _torques(log: Log) -> Iterator[Finding]:
             yield Finding("copied torque", rows, f"{what} in all {len(log.t)} rows ({span}): is a column named twice?")
 
 
-def start_transient(log: Log) -> Iterator[Finding]:
-    """Yield torques beyond, or changes larger than, what the rest of the log has, in its first rows.
+#: Kinds of findings of what is unlike the rest: in the first rows, in the last ones.
+START, END = "start transient", "end transient"
 
-    Torques of a joint that turns about faster there than ever after are no such: they are those of this motion.
+
+def transients(log: Log) -> Iterator[Finding]:
+    """Yield torques beyond, or changes larger than, what the rest of the log has, in its first or last rows.
+
+    Torques of a joint that turns about faster there than anywhere else are no such: they are those of this motion.
     """
     head = ceil(HEAD * len(log.t))
     if head < 4 or log.t[0] > 0:  # too short to tell, or a later part of a streamed recording
         return
-    for j, name in enumerate(log.joints):
-        tau = log.tau[:, j]
+    for j, kind in product(range(log.n), (START, END)):
+        way = 1 if kind == START else -1
+        tau, q = log.tau[::way, j], log.q[::way, j]
         low, high = tau[head:].min(), tau[head:].max()
         odd = {"torque": np.abs(tau[:head] - (low + high) / 2) > high - low, "position": np.zeros(head, dtype=bool)}
         still = int(np.argmax(tau != 0))  # rows of zeros
         for lag in sorted({1, head // 8, head // 2} - {0}):
             odd["torque"] |= _jumps(tau, lag, head, JUMP)
-        odd["torque"][_turns_faster(log.q[:, j], head) :] = False
+        odd["torque"][_turns_faster(q, head) :] = False
         odd["torque"][:still] |= 3 < still > 2 * _zeros(tau[head:])
-        odd["position"] |= _jumps(log.q[:, j], 1, head, LEAP)
+        odd["position"] |= _jumps(q, 1, head, LEAP)
         for what, found in odd.items():
             if found.any():
-                rows = log.rows(range(int(np.flatnonzero(found)[-1]) + 1))
-                told = f"{what} of '{name}' in the first {plural(len(rows), 'row')} ({spans(rows)}) is unlike the rest"
-                yield Finding("start transient", rows, f"{told}: cut them off with rows = [first, last]")
+                count = int(np.flatnonzero(found)[-1]) + 1
+                rows = log.rows(range(count) if way > 0 else range(len(tau) - count, len(tau)))
+                where = f"in the {'first' if way > 0 else 'last'} {plural(count, 'row')} ({spans(rows)})"
+                told = f"{what} of '{log.joints[j]}' {where} is unlike the rest"
+                yield Finding(kind, rows, f"{told}: cut them off with rows = [first, last]")
 
 
 def _spikes(log: Log) -> Iterator[Finding]:
@@ -349,6 +360,18 @@ def _units(log: Log, robot: Robot) -> Iterator[Finding]:
         if log.qd is not None:
             yield from _speed_unit(log, robot, j, log.qd[:, j])
     yield from _by_velocities(log)
+
+
+def _late_velocities(log: Log) -> Iterator[Finding]:
+    """Say by how much logged velocities are later than positions change, or earlier."""
+    if log.qd is None:
+        return
+    least = max(LATE_ROWS * float(np.median(np.diff(log.t))), LATE_S)
+    each = zip(log.joints, (lateness(log.t, x, v) for x, v in zip(log.q.T, log.qd.T, strict=True)), strict=True)
+    told = [f"'{joint}' by {_ms(late)}" for joint, late in each if late is not None and abs(late) > least]
+    if told:
+        use = "filtered, or of another clock: take velocities from positions, as is done unless velocity = 'measured'"
+        yield Finding("late velocity", (), f"velocities are later than positions: {', '.join(told)}; {use}")
 
 
 def tempo(log: Log) -> tuple[float, int] | None:

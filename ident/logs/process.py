@@ -160,10 +160,10 @@ class Processing:
         position = self.position_hz if (self.position_hz or inf) < HIGHEST * own else None
         return replace(self, position_hz=position, decimation=factors_below(nearest))
 
-    def left_out(self, step: float) -> float:
-        """Return how much of a recording's beginning [s] is left out, of one with this time step [s]."""
-        samples = _ends(self.edge_samples)[0] * (1 / self.resample_hz if self.resample_hz else step)
-        return max(samples, _ends(self.edge_s)[0], self.start_s or 0.0)
+    def left_out(self, step: float, end: int = 0) -> float:
+        """Return how much [s] is left out at one end of a recording with this time step [s]: 0 its start, 1 its end."""
+        samples = _ends(self.edge_samples)[end] * (1 / self.resample_hz if self.resample_hz else step)
+        return max(samples, _ends(self.edge_s)[end], 0.0 if end else self.start_s or 0.0)
 
 
 @dataclass(frozen=True, eq=False)

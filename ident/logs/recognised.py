@@ -35,6 +35,8 @@ UNLIKE = 0.8
 BEYOND = (0.05, 0.02)
 #: A velocity that is later than its position by more rows than this is filtered, and says less than the position.
 LATE_ROWS = 2.5
+#: It is looked for within so many seconds.
+LATEST = 0.3
 #: Rates between these [Hz] make a unit of time believable.
 _SLOWEST, _FASTEST = 10.0, 10_000.0
 
@@ -241,6 +243,33 @@ def related(t: Array, position: Array, velocity: Array) -> Related | None:
         a, b = (q[: len(q) - late], x[late:]) if late >= 0 else (q[-late:], x[:late])
         best = max(best, (abs(float(np.corrcoef(a, b)[0, 1])) - 1e-9 * abs(late), late))
     return Related(float(np.corrcoef(q, x)[0, 1]), float(q @ x / (x @ x)), best[1])
+
+
+def lateness(t: Array, position: Array, velocity: Array) -> float | None:
+    """Return by how much [s] a velocity is later than its position changes; None where either rests, or they differ.
+
+    Where the integral of the velocity is most like the position, among whole rows within LATEST; then, by steps of
+    Gauss and Newton, where least squares over the position, its slope and a drift leave its slope out.
+    """
+    found = related(t, position, velocity)
+    step = float(np.median(np.diff(t)))
+    most = min(int(LATEST / step), len(t) // 4)
+    if found is None or most < 1:
+        return None
+    q = _levelled(t, position)
+    x = _levelled(t, np.concatenate([[0.0], np.cumsum((velocity[1:] + velocity[:-1]) / 2 * np.diff(t))]))
+    size = 2 * len(t)
+    alike = np.fft.irfft(np.fft.rfft(x, size) * np.conj(np.fft.rfft(q, size)), size)
+    rows = np.arange(-most, most + 1)
+    late, inner = step * float(rows[np.argmax(np.abs(alike[rows]))]), slice(most + 1, -most - 1)
+    for _ in range(4):
+        then = np.interp(t - late, t, q)
+        columns = np.column_stack([then, np.gradient(then, t), t, np.ones(len(t))])[inner]
+        fit = np.linalg.lstsq(columns, x[inner], rcond=None)[0]
+        late -= float(fit[1] / fit[0]) if fit[0] else 0.0
+        late = float(np.clip(late, -LATEST, LATEST))
+    left = x[inner] - columns @ fit
+    return late if np.var(left) < (1.0 - UNLIKE**2) * np.var(x[inner]) else None
 
 
 def _levelled(t: Array, x: Array) -> Array:

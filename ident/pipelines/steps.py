@@ -23,7 +23,7 @@ from ident.estimate import Estimate
 from ident.experiment import Experiment
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
 from ident.logs.automatic import OPEN, SPARSE, band_alone, reaching
-from ident.logs.check import NOTES, together
+from ident.logs.check import END, NOTES, START, together
 from ident.logs.manifest import Recording
 from ident.logs.motion import segment_length, split
 from ident.logs.process import noise_share
@@ -372,8 +372,9 @@ ROUNDED, FINE = 0.1, 1e-3  # and below the other no note
 def findings_of(name: str, report: LogReport, processing: Processing) -> list[Warned]:
     """Return what is odd about a recording, except for what the processing takes care of; what that leaves out."""
     left = [f for f in report.findings if f.kind != "coarse position"]  # told by what is left of it
-    cut = processing.left_out(report.dt_median) / report.dt_median  # rows
-    without = [f.kind == "start transient" and len(f.rows) <= cut for f in left]
+    ends = enumerate((START, END))
+    cut = {kind: processing.left_out(report.dt_median, end) / report.dt_median for end, kind in ends}  # rows
+    without = [f.kind in cut and len(f.rows) <= cut[f.kind] for f in left]
     without = [
         out or (f.kind == "spikes" and processing.spikes == "interpolated")
         for f, out in zip(left, without, strict=True)

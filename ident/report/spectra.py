@@ -108,7 +108,7 @@ def amplitudes(x: Array, rate_hz: float) -> tuple[Array, Array]:
 
 _POINTS = 1500
 #: Kinds of findings whose rows are marked in the torques, and in the steps between rows.
-MARKED = ("spikes", "start transient", "repeated rows")
+MARKED = ("spikes", "start transient", "end transient", "repeated rows")
 CLOCK = ("gap", "dropped rows", "short step", "repeated rows")
 #: What stands above and below each column of a log's picture.
 _COLUMNS = (

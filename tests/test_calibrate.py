@@ -24,6 +24,7 @@ from ident.calibrate.slopes import (
     drive_matrix,
     without_jumps,
 )
+from ident.calibrate.worth import _considered
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import InputError
 from ident.estimate import Prior, cad_prior
@@ -432,6 +433,20 @@ def test_unknowns_whose_search_fails_are_named_and_stay_nominal(monkeypatch):
 
 
 @pytest.mark.slow
+def test_error_bars_of_what_is_taken_know_that_the_rest_is_off_together():
+    """Gains that are not worth it may all be off by a factor, which blurs no delay: not each by as much on its own."""
+    model, motion, prior = read_late(0, np.array([0.0, 0.008, 0.0, 0.0]))
+    unknowns = (*gains(model.robot), *skews(model.robot))
+    kept, _, whole = calibrated_where_worth(model, motion, prior, unknowns)
+    assert kept is not None
+    assert [u.name for u in kept.unknowns] == ["joint2.skew"]
+    others, together = _considered(tuple(u for u in unknowns if u not in kept.unknowns), whole)
+    np.testing.assert_allclose(np.sqrt(np.diag(together)), spreads(others))
+    apart = calibrated(model, motion, prior, kept.unknowns, others)
+    assert abs(kept.values[0] - 0.008) < 4.5 * kept.errors[0] < 4.5 * 0.7 * apart.errors[0]
+
+
+@pytest.mark.slow
 def test_what_a_delay_takes_is_that_of_logs_compressed_with_and_without_it():
     """The equations at the delays say what the sum of squares is without one, as if the log were read so."""
     model, motion, prior = read_late(3, np.array([0.0, 0.004, -0.003, 0.0]))
@@ -472,7 +487,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
         y = X @ x + rng.normal(size=(G, rows))
         H, g = X.transpose(0, 2, 1) @ X, np.einsum("gri,gr->gi", X, y)
         normal = Normal(at, H, g, (y**2).sum(axis=1), P, np.zeros(p + 4), np.ones(4), 1.0, ("one",) * G)
-        covariance, dof = covariance_of(normal, free)
+        covariance, dof = covariance_of(normal, free, np.diag(spreads(unknowns) ** 2))
         off = (solved(*normal.whole, free_of(normal, free), np.zeros(p + 4)) - x)[p : p + 3]
         errors = np.sqrt(np.diag(covariance))
         inside.append(np.abs(off) <= half_widths(errors, dof))

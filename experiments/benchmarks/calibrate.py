@@ -1,6 +1,6 @@
 """Are tilt, zeros, gains and delays found within their intervals, and does a motion that was not fitted gain by them?
 
-    python experiments/benchmarks/calibrate.py [SEED] [ARMS]
+    python experiments/benchmarks/calibrate.py [SEED] [ARMS] [drawn]
 
 Arms of 3, 4, 6 and 7 joints, bodies up to 10 % off their CAD, 30 to 60 s of the motions of `automatic.py`, torques with
 noise of 0.5 to 3 %. Planted, each with probability one half: a tilt (2 degrees), zeros (1 degree), gains (10 %), delays
@@ -30,6 +30,7 @@ import ident
 from ident.calibrate import Calibration, calibrated_where_worth
 from ident.calibrate.slopes import corrected_model, corrected_motion
 from ident.estimate import cad_prior
+from ident.estimate.estimators import TOLERANCE
 from ident.logs.motion import Motion, split
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
 from ident.robot.file import MDHJoint, from_mdh
@@ -63,7 +64,7 @@ def missed(model: Model, prior: ident.Prior, fitted: Motion, other: Motion) -> f
 
 
 def case(
-    rng: np.random.Generator,
+    rng: np.random.Generator, drawn: bool = False
 ) -> tuple[set[str], Counter[str], list[tuple[str, bool]], list[bool], Counter[str], float]:
     """Return which groups are planted, how many of each kind are kept, unknown by unknown its kind and whether its
     interval holds the truth, the latter of those taken, too, those left out, and the error on another motion over that
@@ -73,9 +74,10 @@ def case(
     model = Model(robot, (DriveInertia(), Viscous(), Coulomb(), Offset()))
     cad = bodies(n)
     law = np.concatenate([np.full(n, 0.5), *rng.uniform(1.0, 5.0, (2, n)), np.zeros(n)])
-    theta = np.concatenate([(cad * rng.uniform(0.9, 1.1, (n, 1))).ravel(), law])
+    factors = np.exp(TOLERANCE / np.sqrt(2.0) * rng.normal(size=(n, 1))) if drawn else rng.uniform(0.9, 1.1, (n, 1))
+    theta = np.concatenate([(cad * factors).ravel(), law])
     unknowns = (*tilts(robot), *zeros(robot), *gains(robot), *skews(robot))
-    planted = {kind for kind in KINDS if rng.random() < 0.5}
+    planted = {kind for kind in KINDS if rng.random() < 0.5 or drawn}
     there = np.array([u.kind in planted for u in unknowns])
     true = nominal(unknowns) + there * rng.normal(size=len(unknowns)) * spreads(unknowns)
     duration = float(rng.uniform(30.0, 60.0))
@@ -107,10 +109,11 @@ def _share(inside: Counter, told: Counter, key: object) -> str:
 
 
 def main() -> None:
-    seed, arms = (int(x) for x in (*sys.argv[1:], *("2026", "200")[len(sys.argv) - 1 :]))
+    drawn = sys.argv[3:] == ["drawn"]
+    seed, arms = (int(x) for x in (*sys.argv[1:3], *("2026", "200")[len(sys.argv) - 1 :]))
     inside, told, left, groups, ratios, delays, taken = Counter(), Counter(), Counter(), Counter(), [], Counter(), []
     for number in range(arms):
-        planted, kept, rows, inside_taken, untold, ratio = case(np.random.default_rng([seed, number]))
+        planted, kept, rows, inside_taken, untold, ratio = case(np.random.default_rng([seed, number]), drawn)
         taken += inside_taken
         delays["skew" in planted] += kept["skew"]
         for kind, held in rows:

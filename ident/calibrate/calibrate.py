@@ -102,11 +102,13 @@ def calibrated(
     prior: Prior | None,
     unknowns: Sequence[Unknown],
     considered: Sequence[Unknown] = (),
+    together: Array | None = None,
 ) -> Calibration:
     """Return the values of the unknowns that explain the motions best, and the model and motions corrected by them.
 
     prior: of the bodies; None: neutral ones. Motions are those of the model as described, and are kept in memory.
-    considered: unknowns that stay nominal, and may be off by their spreads: so much wider are the error bars of others.
+    considered: unknowns that stay nominal, and may be off by their spreads: so much wider are the error bars of others;
+    together (c, c): the covariance of that, each by itself where it is not given.
     Raises InputError where nothing is unknown, what `compress` raises.
     """
     if not unknowns:
@@ -134,7 +136,10 @@ def calibrated(
             there, _ = _alone(replace(at, values=np.where(out, nominal(wanted), at.values)), seen, towards, weighing)
         at, passes = there, passes + 1
         normal, weighing = normal_at(at, _corrected(at, seen), towards)
-    return _finished(given, normal, free, passes, len(unknowns), given_up)
+    off = np.diag(spreads(wanted) ** 2)
+    if together is not None:
+        off[len(unknowns) :, len(unknowns) :] = together
+    return _finished(given, normal, free, passes, len(unknowns), given_up, off)
 
 
 def _corrected(at: At, motions: Sequence[Motion]) -> tuple[Motion, ...]:
@@ -213,9 +218,10 @@ def _finished(
     passes: int,
     first: int,
     given_up: Mapping[int, str],
+    off: Array,
 ) -> Calibration:
     at, model, kept = normal.at, normal.at.model, np.flatnonzero(free)
-    covariance, dof = covariance_of(normal, free)
+    covariance, dof = covariance_of(normal, free, off)
     chosen = tuple(at.unknowns[k] for k in kept)
     values = at.values[kept]
     reasons = {k: given_up.get(k) or _reason(normal, k) for k in np.flatnonzero(~free[:first]).tolist()}
@@ -234,19 +240,19 @@ def _finished(
     )
 
 
-def covariance_of(normal: Normal, free: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return the covariance of the free unknowns [SI] and the degrees of freedom (k,) of their variances' estimates.
+def covariance_of(normal: Normal, free: NDArray[np.bool_], off: Array) -> tuple[Array, Array]:
+    """Return the covariance of the free unknowns [SI] and the degrees of freedom of their variances' estimates.
 
-    Of a sum of variances, those of segments with one degree of freedom each and what is known beforehand with none to
-    lose, Satterthwaite's number (1946), less one for the mean of the segments.
+    off (k, k): covariance of what unknowns that are not free may be off. Of a sum of variances, those of segments with
+    one degree of freedom each and what is known beforehand with none to lose, Satterthwaite's number (1946), less one
+    for the mean of the segments.
     """
     entries, p = free_of(normal, free), len(normal.at.theta)
     both, whole = np.ix_(entries, entries), normal.whole[0]
     turned = inverse(whole[both])
     fixed = np.flatnonzero(~entries)
     across = turned @ whole[np.ix_(entries, fixed)]
-    off = spreads([u for u, f in zip(normal.at.unknowns, free, strict=True) if not f])
-    known = turned @ normal.P[both] @ turned + (across * off**2) @ across.T
+    known = turned @ normal.P[both] @ turned + across @ off[np.ix_(~free, ~free)] @ across.T
     if len(normal.c) >= _FEWEST:
         each = np.array([np.einsum("ij,jk,ik->i", turned[p:], h[both], turned[p:]) for h in normal.H])
         d = _changes(normal, entries)

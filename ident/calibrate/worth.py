@@ -23,7 +23,7 @@ from ident.estimate.prior import Prior
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.robot import Robot
-from ident.robot.unknown import SPREADS, Unknown, gains, length, nominal, saturations, skews, tilts, zeros
+from ident.robot.unknown import SPREADS, Unknown, gains, length, nominal, saturations, skews, spreads, tilts, zeros
 
 Joints = bool | tuple[str, ...]
 
@@ -162,10 +162,24 @@ def calibrated_where_worth(
     left = tuple(u for u in unknowns if group_of(u) in good)
     if not left or len(left) == len(unknowns):
         return (whole if left else None), evidence, whole
-    off = np.hypot(whole.values - nominal(whole.unknowns), whole.errors)
-    may = dict(zip((u.name for u in whole.unknowns), off.tolist(), strict=True))
-    others = [replace(u, spread=min(u.spread, may.get(u.name, u.spread))) for u in unknowns if group_of(u) not in good]
-    return calibrated(model, given, prior, left, others), evidence, whole
+    others = tuple(u for u in unknowns if group_of(u) not in good)
+    return calibrated(model, given, prior, left, *_considered(others, whole)), evidence, whole
+
+
+def _considered(others: Sequence[Unknown], whole: Calibration) -> tuple[tuple[Unknown, ...], Array]:
+    """Return unknowns that are not worth it with the spreads that they may be off by, and the covariance (k, k) of it.
+
+    What was found of them, and its error bars: gains may all be off by one factor, not each by its own.
+    """
+    apart, names = whole.values - nominal(whole.unknowns), [u.name for u in whole.unknowns]
+    moment, off = whole.covariance + np.outer(apart, apart), np.diag(spreads(others) ** 2)
+    told = [k for k, u in enumerate(others) if u.name in names]
+    own = [names.index(others[k].name) for k in told]
+    off[np.ix_(told, told)] = moment[np.ix_(own, own)]
+    size = np.sqrt(np.diag(off))
+    least = np.minimum(spreads(others) / np.maximum(size, 1e-300), 1.0)
+    bounded = tuple(replace(u, spread=float(x)) for u, x in zip(others, least * size, strict=True))
+    return bounded, off * np.outer(least, least)
 
 
 def _evidence(group: str, before: Array, after: Array, agreed: float, least: float) -> Evidence:

@@ -80,14 +80,16 @@ class Log:
         stuck = np.flatnonzero(np.diff(self.t) < SHORTEST)
         if len(stuck):
             at, again = int(stuck[0]), (np.diff(self.t)[stuck] == 0.0).all()
+            twice = ", or leave out what was logged twice (drop_repeated = true in its [[recording]])" if again else ""
+            fix = f"Correct the time stamps or cut the rows out{twice}; nothing is reordered silently"
+            if 2 * len(stuck) > len(self.t):  # without these rows hardly any would be left
+                fix = "These are no time stamps: name another column, or give the rate, time = { rate_hz = ... }"
             raise LogError(
                 f"does not increase at {self.where(stuck + 1)}: {self.t[at + 1] + self.clock:.12g} s after"
                 f" {self.t[at] + self.clock:.12g} s",
                 file=self.file,
                 key="time",
-                fix="Correct the time stamps or cut the rows out"
-                + (", or leave out what was logged twice (drop_repeated = true in its [[recording]])" if again else "")
-                + "; nothing is reordered silently",
+                fix=fix,
             )
 
     def _checked(self, what: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

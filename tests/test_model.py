@@ -12,6 +12,7 @@ from oracles import random_bodies, random_tree
 from seeds import cases
 
 from ident.dynamics.rigid_body import inverse_dynamics
+from ident.dynamics.rigid_body import regressor as rigid_regressor
 from ident.errors import IdentError, ModelError, RobotError
 from ident.logs import Motion
 from ident.model import (
@@ -404,3 +405,22 @@ def test_a_transmission_of_another_size_is_refused() -> None:
     with pytest.raises(RobotError, match="some joint is moved by no motor"):
         Transmission(("a", "b"), [[1.0, 1.0], [1.0, 1.0]])
     assert issubclass(RobotError, IdentError)
+
+
+def test_the_regressor_is_that_of_the_bodies_beside_the_terms_bit_for_bit():
+    robot = random_tree(np.random.default_rng(1), 4)
+    names = robot.joint_names
+    terms = (Viscous(), Coulomb(joints=names[1:]), Offset(joints=names[:1]), RelativeCoulomb(0.5, joints=names[2:]))
+    model = Model(robot, terms)
+    for samples in (1, 7, 300):
+        q, qd, qdd = x = np.random.default_rng(samples).normal(size=(3, samples, 4))
+        expected = np.zeros((samples, 4, len(model.names)))
+        expected[:, :, : model.n_rigid] = rigid_regressor(robot, q, qd, qdd)
+        for (j, k), column in zip(model.term_entries, model.term_columns(q, qd, qdd), strict=True):
+            expected[:, j, k] += column
+        out = np.full(expected.shape, np.nan)
+        assert regressor(model, *x, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+        np.testing.assert_array_equal(regressor(model, *x), expected)
+    with pytest.raises(ModelError, match=r"out must be a C-contiguous float64 array of shape \(300, 4, \d+\)"):
+        regressor(model, *x, out=out[:, :, 1:])

@@ -97,11 +97,11 @@ def _regressor_block(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, s: int, 
 
 
 @cached_njit(parallel=True, error_model="numpy")
-def regressor_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, out: Any) -> None:
-    """Write the rigid-body regressor of every sample into the rows of out (N, n_columns).
+def regressor_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, terms: Any, place: Any, out: Any) -> None:
+    """Write the regressor of every sample, joint terms included, into the rows of out (N, n_columns).
 
-    column (n, n, 10): where parameter k of link i in the equation of joint j goes; columns that
-    no pair of link and carrying joint names become 0.
+    column (n, n, 10): where parameter k of link i in the equation of joint j goes. place (m, 2): which row of terms
+    (n_entries, N) is added to which column. Columns that neither names become 0.
     """
     n = q.shape[1]
     samples = q.shape[0]
@@ -119,7 +119,13 @@ def regressor_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, out: Any) 
         rows = np.zeros((LANES, out.shape[1]))  # filled here, in the cache, and written out in one go
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK), LANES):
             _regressor_block(tree, q, qd, qdd, column, s, work, rows)
-            for lane in range(min(LANES, samples - s)):
+            lanes = min(LANES, samples - s)
+            for k in range(place.shape[0]):
+                rows[:, place[k, 1]] = 0.0
+            for k in range(place.shape[0]):
+                for lane in range(lanes):
+                    rows[lane, place[k, 1]] += terms[place[k, 0], s + lane]
+            for lane in range(lanes):
                 for k in range(rows.shape[1]):
                     out[s + lane, k] = rows[lane, k]
 

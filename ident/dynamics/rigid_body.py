@@ -5,6 +5,7 @@ A robot is given to the compiled kernels as the flat arrays of `tree`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose
 
 Ints = NDArray[np.int64]
+Entries = Sequence[tuple[int, int]]
 
 
 class Tree(NamedTuple):
@@ -71,23 +73,38 @@ def regressor(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Ar
     `ident.spatial.inertia.INERTIAL`. `out` (N, n, 10 n), C-contiguous, is filled and returned when given.
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
-    from ident.dynamics.kernels import regressor_rows
+    return wide_regressor(robot, batch(robot, q=q, qd=qd, qdd=qdd), 10 * robot.n, np.empty((0, 0)), (), out)
 
-    q, qd, qdd = batch(robot, q=q, qd=qd, qdd=qdd)
-    shape = (len(q), robot.n, 10 * robot.n)
+
+def wide_regressor(
+    robot: Robot, states: tuple[Array, ...], width: int, terms: Array, entries: Entries, out: Array | None
+) -> Array:
+    """Return Y (N, n, width) of `regressor` with the columns of joint terms beside it.
+
+    states: q, qd, qdd as `batch` returns them; terms (m, N), each added at one of `entries`: (joint, column). Raises
+    ModelError for an `out` of another shape.
+    """
+    n, shape = robot.n, (len(states[0]), robot.n, width)
     if out is None:
         out = np.empty(shape)
     elif out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous:
         raise ModelError(f"out must be a C-contiguous float64 array of shape {shape}, got {out.dtype} {out.shape}")
-    rows = out.reshape(len(q), robot.n * 10 * robot.n)
-    with kernel_threads(len(q)):
-        regressor_rows(tree(robot), q, qd, qdd, dense_columns(robot.n), rows)
+    joints = width * np.arange(n, dtype=np.int64)
+    rigid = joints[:, None, None] + np.arange(10 * n, dtype=np.int64).reshape(n, 10)
+    place = [(k, width * j + column) for k, (j, column) in enumerate(entries)]
+    packed_regressor(tree(robot), states, rigid, terms, place, out.reshape(len(out), n * width))
     return out
 
 
-def dense_columns(n: int) -> NDArray[np.int64]:
-    """Return where parameter k of link i stands in the row of joint j, (n, n, 10), when nothing is left out."""
-    return np.arange(n * n * 10, dtype=np.int64).reshape(n, n, 10)
+def packed_regressor(
+    tree: Tree, states: tuple[Array, ...], rigid: Ints, terms: Array, place: Entries, out: Array
+) -> None:
+    """Write the regressor of states into the rows of out (N, columns); the rest as of `kernels.regressor_rows`."""
+    from ident.dynamics.kernels import regressor_rows
+
+    to = np.array(place, dtype=np.int64).reshape(-1, 2)
+    with kernel_threads(len(out)):
+        regressor_rows(tree, *states, rigid, np.ascontiguousarray(terms), to, out)
 
 
 def inverse_dynamics(

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked
-from ident.dynamics.rigid_body import batch, inverse_dynamics
-from ident.dynamics.rigid_body import regressor as rigid_regressor
+from ident.dynamics.rigid_body import batch, inverse_dynamics, wide_regressor
 from ident.errors import ModelError, nearest
 from ident.model import term as each
 from ident.model.term import NO_SIGNALS, Term
@@ -99,21 +98,23 @@ class Model:
 
 
 def regressor(
-    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, signals: Mapping[str, Array] = NO_SIGNALS
+    model: Model,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    signals: Mapping[str, Array] = NO_SIGNALS,
+    out: Array | None = None,
 ) -> Array:
     """Return Y (N, n, p) with tau = Y @ theta, joint terms included.
 
-    q, qd, qdd (N, n); signals (N,) or (N, n) by name: what terms need beside, such as {"time": t}.
-    Whole logs are compressed without it: see `ident.regression`.
+    q, qd, qdd (N, n); signals (N,) or (N, n) by name: what terms need beside, such as {"time": t}. `out` (N, n, p),
+    C-contiguous, is filled and returned when given. Whole logs are compressed without it: see `ident.regression`.
     Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
-    q, qd, qdd = batch(model.robot, q=q, qd=qd, qdd=qdd)
-    out = np.zeros((len(q), model.robot.n, len(model.names)))
-    out[:, :, : model.n_rigid] = rigid_regressor(model.robot, q, qd, qdd)
-    columns = model.term_columns(q, qd, qdd, signals=signals)
-    for (j, k), column in zip(model.term_entries, columns, strict=True):
-        out[:, j, k] += column
-    return out
+    q, qd, qdd = states = batch(model.robot, q=q, qd=qd, qdd=qdd)
+    terms = model.term_columns(q, qd, qdd, signals=signals)
+    return wide_regressor(model.robot, states, len(model.names), terms, model.term_entries, out)
 
 
 def torque(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked, frozen
-from ident.dynamics.rigid_body import Tree, batch, tree
+from ident.dynamics.rigid_body import Tree, batch, packed_regressor, tree
 from ident.errors import ModelError, RegressionError
 from ident.logs.filter import BLOCK, in_eights, thinned
 from ident.logs.motion import Motion
@@ -319,13 +319,9 @@ def state_rows(
 
 def rows_with(columns: Columns, q: Array, qd: Array, qdd: Array, terms: Array) -> Array:
     """Return the packed regressor columns (N, width) of states (N, n) and columns of joint terms, as `state_rows`."""
-    from ident.dynamics.kernels import regressor_rows
-
-    q, qd, qdd = batch(columns.model.robot, q=q, qd=qd, qdd=qdd)
-    out = np.empty((len(q), columns.width))
-    regressor_rows(columns.tree, q, qd, qdd, columns.rigid, out)
-    for entry, column in columns.terms:
-        out[:, column] += terms[entry]
+    states = batch(columns.model.robot, q=q, qd=qd, qdd=qdd)
+    out = np.empty((len(states[0]), columns.width))
+    packed_regressor(columns.tree, states, columns.rigid, terms, columns.terms, out)
     return out
 
 

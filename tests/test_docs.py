@@ -100,6 +100,15 @@ def test_every_message_of_the_broken_files_is_on_its_page(made):
     assert {p.name for p in (ROOT / "tests" / "broken").iterdir()} == set(made["messages"].KINDS)
 
 
+def test_figures_of_the_comparison_are_those_of_the_benchmarks():
+    page = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8").partition("## Speed and memory")[2]
+    measured = (ROOT / "experiments" / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if re.match(r"\| ?(\d|[^|]*us a)", line)]
+    figures = {x for cells in rows for cell in cells[3:] for x in re.findall(r"\d+\.\d{2,}", cell)}
+    assert len(rows) > 10
+    assert figures <= set(re.findall(r"\d+\.\d+", measured))
+
+
 def test_equations_stand_in_the_theory_alone():
     """In the repository's other pages a dollar is a dollar."""
     pages = [

@@ -71,6 +71,7 @@ def test_a_worn_joint_stands_out(six):
     assert row["torque_error"] < 0.1
     page = (six / "out" / "fleet.html").read_text(encoding="utf-8")
     assert "elbow.coulomb: 1 of 6 robots stand out" in page
+    assert "<p>The pictures need a browser that runs scripts; fleet.parquet has their numbers.</p>" in page
     assert re.search(r"&#39;arm3&#39;: elbow.coulomb is 0\.\d+ N m, the fleet&#39;s 0\.\d+", page)
 
 

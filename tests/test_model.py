@@ -410,7 +410,8 @@ def test_a_transmission_of_another_size_is_refused() -> None:
 def test_the_regressor_is_that_of_the_bodies_beside_the_terms_bit_for_bit():
     robot = random_tree(np.random.default_rng(1), 4)
     names = robot.joint_names
-    model = Model(robot, (Viscous(), Coulomb(names[1:]), Offset(names[:1]), RelativeCoulomb(0.5, names[2:])))
+    terms = (Viscous(), Coulomb(joints=names[1:]), Offset(joints=names[:1]), RelativeCoulomb(0.5, joints=names[2:]))
+    model = Model(robot, terms)
     for samples in (1, 7, 300):
         q, qd, qdd = x = np.random.default_rng(samples).normal(size=(3, samples, 4))
         expected = np.zeros((samples, 4, len(model.names)))

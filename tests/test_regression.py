@@ -24,7 +24,16 @@ from synthetic import random_theta, recording, states
 from ident.errors import LogError, ModelError, RegressionError
 from ident.logs.filter import decimate
 from ident.model import Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, coupled_drives, regressor
-from ident.regression import BaseParameters, Regression, base_parameters, compress, load_regression, save_regression
+from ident.regression import (
+    BaseParameters,
+    Regression,
+    base_parameters,
+    compress,
+    load_regression,
+    packed_columns,
+    save_regression,
+    state_rows,
+)
 from ident.regression.base import LARGEST, gram_of, r_factor, units
 from ident.regression.compress import _cut
 from ident.regression.regression import weighted_rows
@@ -924,3 +933,21 @@ def test_large_factors_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) ->
         R = found.factor(sigma)
         assert gram_difference(R, stack) < 1e-13
         np.testing.assert_array_equal(R, np.triu(R))
+
+
+def test_packed_rows_hold_what_each_joints_torque_can_show_bit_for_bit():
+    robot = random_tree(np.random.default_rng(5), 5)
+    model = Model(robot, (Viscous(), Coulomb()))
+    base = base_parameters(model)
+    columns = packed_columns(model, base)
+    x = np.random.default_rng(6).normal(size=(3, 100, 5))
+    whole = regressor(model, *x)
+    out = np.full((100, columns.width), np.nan)
+    assert state_rows(columns, *x, out=out) is out
+    for j, (start, stop) in enumerate(columns.span):
+        kept = [base.kept[k] for k in columns.parameters[j]]
+        np.testing.assert_array_equal(out[:, start : stop - 1], whole[:, j, kept])
+        assert not out[:, stop - 1].any()
+        assert not whole[:, j, sorted(set(base.kept) - set(kept))].any()
+    with pytest.raises(ModelError, match=r"out must be a C-contiguous float64 array of shape \(100, \d+\)"):
+        state_rows(columns, *x, out=out[:, 1:])

@@ -10,6 +10,7 @@ from arm7 import bodies, model, pinocchio, seconds, states
 
 from ident.dynamics.rigid_body import inverse_dynamics, regressor
 from ident.model import regressor as with_friction
+from ident.regression import base_parameters, packed_columns, state_rows
 
 SAMPLES = 100_000
 
@@ -51,6 +52,8 @@ def main() -> None:
     order = np.concatenate([order, np.arange(70, 98)])
     print(f"with friction      {np.abs(beside_friction()[:, :, order] - wide).max():.1e}")
     room = np.empty_like(ours)
+    columns = packed_columns(whole, base_parameters(whole))
+    packed = state_rows(columns, q, qd, qdd)
     # in turn, so that both see the same machine
     figures = [
         (
@@ -59,13 +62,14 @@ def main() -> None:
             seconds(theirs, 1),
             seconds(lambda: with_friction(whole, q, qd, qdd), 3),
             seconds(lambda: with_friction(whole, q, qd, qdd, out=wide), 3),
+            seconds(lambda: state_rows(columns, q, qd, qdd, out=packed), 3),
             seconds(beside_friction, 1),
             seconds(lambda: inverse_dynamics(robot, theta, q, qd, qdd), 3),
             seconds(loop, 1),
         )
         for _ in range(3)
     ]
-    fresh, filled, pinocchio_time, fresh_wide, filled_wide, wide_time, inverse, rnea = (
+    fresh, filled, pinocchio_time, fresh_wide, filled_wide, filled_packed, wide_time, inverse, rnea = (
         np.min(figures, axis=0) / SAMPLES * 1e6
     )
     for name, a, b in (
@@ -73,6 +77,7 @@ def main() -> None:
         ("regressor, same array", filled, pinocchio_time),
         ("with friction, new", fresh_wide, wide_time),
         ("with friction, same", filled_wide, wide_time),
+        ("the same, packed", filled_packed, wide_time),
         ("inverse dynamics", inverse, rnea),
     ):
         print(f"{name:22} {a:6.2f} us a sample   Pinocchio {b:5.2f}   ratio {b / a:5.1f}")

@@ -84,16 +84,22 @@ def wide_regressor(
     states: q, qd, qdd as `batch` returns them; terms (m, N), each added at one of `entries`: (joint, column). Raises
     ModelError for an `out` of another shape.
     """
-    n, shape = robot.n, (len(states[0]), robot.n, width)
-    if out is None:
-        out = np.empty(shape)
-    elif out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous:
-        raise ModelError(f"out must be a C-contiguous float64 array of shape {shape}, got {out.dtype} {out.shape}")
+    n = robot.n
+    out = room((len(states[0]), n, width), out)
     joints = width * np.arange(n, dtype=np.int64)
     rigid = joints[:, None, None] + np.arange(10 * n, dtype=np.int64).reshape(n, 10)
     place = [(k, width * j + column) for k, (j, column) in enumerate(entries)]
     packed_regressor(tree(robot), states, rigid, terms, place, out.reshape(len(out), n * width))
     return out
+
+
+def room(shape: tuple[int, ...], given: Array | None) -> Array:
+    """Return the array to fill, a new one where none is given; ModelError for one of another shape or kind."""
+    if given is None:
+        return np.empty(shape)
+    if given.shape != shape or given.dtype != np.float64 or not given.flags.c_contiguous:
+        raise ModelError(f"out must be a C-contiguous float64 array of shape {shape}, got {given.dtype} {given.shape}")
+    return given
 
 
 def packed_regressor(

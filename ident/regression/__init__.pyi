@@ -2,6 +2,8 @@ from .base import BaseParameters as BaseParameters
 from .base import base_parameters as base_parameters
 from .base import rank_margin as rank_margin
 from .compress import compress as compress
+from .compress import packed_columns as packed_columns
+from .compress import state_rows as state_rows
 from .given import regression_from as regression_from
 from .regression import Regression as Regression
 from .regression import Segment as Segment

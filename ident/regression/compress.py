@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked, frozen
-from ident.dynamics.rigid_body import Tree, batch, packed_regressor, tree
+from ident.dynamics.rigid_body import Tree, batch, packed_regressor, room, tree
 from ident.errors import ModelError, RegressionError
 from ident.logs.filter import BLOCK, in_eights, thinned
 from ident.logs.motion import Motion
@@ -308,19 +308,28 @@ def packed_rows(columns: Columns, motion: Motion, terms: Array, first: int, last
 
 
 def state_rows(
-    columns: Columns, q: Array, qd: Array, qdd: Array, *, signals: Mapping[str, Array] = NO_SIGNALS
+    columns: Columns,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    *,
+    signals: Mapping[str, Array] = NO_SIGNALS,
+    out: Array | None = None,
 ) -> Array:
     """Return the packed regressor columns (N, width) of states (N, n), zero in the columns of the torque.
 
-    signals: as of `ident.model.regressor`.
+    columns: `packed_columns` of a model: columns.span[j] are those of joint j, of the base parameters
+    columns.parameters[j] and, as the last one, of its torque; what stands behind all of them means nothing. signals: as
+    of `ident.model.regressor`; `out` (N, width), C-contiguous, is filled and returned when given.
+    Raises ModelError when shapes do not fit the robot or a number is not finite.
     """
-    return rows_with(columns, q, qd, qdd, columns.model.term_columns(q, qd, qdd, signals=signals))
+    return rows_with(columns, q, qd, qdd, columns.model.term_columns(q, qd, qdd, signals=signals), out)
 
 
-def rows_with(columns: Columns, q: Array, qd: Array, qdd: Array, terms: Array) -> Array:
+def rows_with(columns: Columns, q: Array, qd: Array, qdd: Array, terms: Array, out: Array | None = None) -> Array:
     """Return the packed regressor columns (N, width) of states (N, n) and columns of joint terms, as `state_rows`."""
     states = batch(columns.model.robot, q=q, qd=qd, qdd=qdd)
-    out = np.empty((len(states[0]), columns.width))
+    out = room((len(states[0]), columns.width), out)
     packed_regressor(columns.tree, states, columns.rigid, terms, columns.terms, out)
     return out
 

@@ -88,7 +88,7 @@ class Section:
 class Report:
     """All that a report shows: its first screen (verdict, cards, sentences, what stands out, warnings), sections.
 
-    lead: figures of the first screen; note: a remark below it.
+    lead: figures of the first screen; note: a remark below it; elsewhere: what to do where a browser runs no scripts.
     """
 
     title: str
@@ -100,6 +100,7 @@ class Report:
     odd: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
+    elsewhere: str = "the report as PDF has them, too"
 
     @property
     def drawings(self) -> tuple[Drawing, ...]:

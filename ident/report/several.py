@@ -224,6 +224,7 @@ def write_fleet(
         cards=tuple(cards),
         sentences=tuple(farthest(out, "deviation")) + tuple(farthest(moved, "drift")),
         note=_FLEET_RULE,
+        elsewhere="fleet.parquet has their numbers",
         sections=tuple(sections),
     )
     return write(report, Path(path))

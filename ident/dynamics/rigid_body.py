@@ -146,7 +146,7 @@ def inverse_dynamics_pull_back(
     rows = np.einsum("sj,k->sjk", weights, theta.ravel()).reshape(len(q), -1)
     out = np.empty((len(q), 3 * robot.n))
     with kernel_threads(len(q)):
-        columns = dense_columns(robot.n)
+        columns = np.arange(10 * robot.n**2, dtype=np.int64).reshape(robot.n, robot.n, 10)
         regressor_pull_back_rows(tree(robot), q, qd, qdd, columns, checked(rows, rows.shape, "weights"), out)
     return np.ascontiguousarray(out.reshape(len(q), 3, robot.n).transpose(1, 0, 2))
 

@@ -59,7 +59,7 @@ from ident.compare.settled import settled
 from ident.errors import IdentError
 from ident.logs import Log, Motion, Processing, process
 from ident.logs.automatic import as_toml
-from ident.logs.check import start_transient
+from ident.logs.check import START, transients
 from ident.logs.clock import find_clock, freshly_read
 from ident.logs.filter import central
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque
@@ -210,7 +210,7 @@ def told(case: Case, fit: Processing) -> dict[str, bool]:
     found = np.broadcast_to(fit.position_delay_s, case.late.shape)
     step = float(np.median(np.diff(case.told.t)))
     near = np.abs(found - case.late).max() < 0.3 * step
-    wild = any(start_transient(case.log))
+    wild = any(f.kind == START for f in transients(case.log))
     return {"clock": clock_told(case), "skew": bool(near), "transient": wild == bool(case.wild)}
 
 

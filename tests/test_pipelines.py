@@ -1,7 +1,10 @@
 """Every command as a Python function, called as a user calls it: files in, what was found out. `excite` likewise in
 test_cli_excite.py."""
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -249,3 +252,19 @@ def test_guessed_gains_and_units_are_said_before_anything_else(folder, tmp_path,
     assert [cause.short for cause in found.estimate.causes] == [f"torque: {said}"]
     assert "error on stretches" not in str(found.estimate.causes[0])
     assert verdict(found.estimate, found.validation).headline == "Do not use yet"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is counted in other units there")
+def test_a_fit_from_a_file_keeps_its_memory(tmp_path):
+    """A million rows by README's recipe: 492 MB above the import; each copy of all rows is 120 MB more."""
+    pytest.importorskip("pyarrow")
+    script = str(Path(__file__).parents[1] / "experiments" / "benchmarks" / "memory.py")
+    one = os.environ | dict.fromkeys(("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    for rows in ("2e4", "1e6"):  # to compile takes memory, too
+        subprocess.run([sys.executable, script, "write", str(tmp_path), "parquet", rows], check=True, env=one)
+        done = subprocess.run(
+            [sys.executable, script, "fit", str(tmp_path)], check=True, env=one, stdout=subprocess.PIPE
+        )
+    peak, before = map(int, re.search(rb"peak (\d+) MB \(import (\d+)\)", done.stdout).groups())
+    assert peak - before < 570

@@ -1,4 +1,4 @@
-"""Regressor, friction and factor, end to end, against Pinocchio + numpy and against FIGAROH.
+"""From states and torques to solved least squares, against Pinocchio with three ways of numpy, and against FIGAROH.
 
 python experiments/benchmarks/endtoend.py
 python experiments/benchmarks/endtoend.py PYTHON      with the python of an environment that has figaroh==1.0.2
@@ -9,15 +9,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from arm7 import model, peak_megabytes, pinocchio, seconds, states, urdf
 
 from ident.logs import Motion
-from ident.regression import base_parameters, compress
+from ident.model import Model
+from ident.regression import BaseParameters, base_parameters, compress
 
-SAMPLES = 100_000
+SAMPLES, BLOCK = 100_000, 1000
 
 FIGAROH = """
 import resource, sys, time
@@ -41,9 +43,62 @@ print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 """
 
 
-def main() -> None:
+def least_squares(ours: Model, base: BaseParameters, motion: Motion) -> dict[str, Callable[[], np.ndarray]]:
+    """Return who solves the least squares of the base parameters, and how."""
     import pinocchio as pin
 
+    n, q, qd, qdd, tau = ours.robot.n, motion.q, motion.qd, motion.qdd, motion.tau
+    other = pinocchio(ours.robot)
+    data = other.createData()
+
+    # the kept columns, as ours: the rest is spanned by them
+    order = np.concatenate([10 * i + np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9]) for i in range(n)])
+    columns = [int(order[k]) if k < 10 * n else k for k in base.kept]
+
+    def rows(first: int, size: int) -> np.ndarray:
+        """Return Pinocchio's regressor of some samples, with friction, and their torques beside it."""
+        part = slice(first, first + size)
+        Y = np.zeros((size, n, 10 * n + 4 * n))
+        for s in range(size):
+            at = first + s
+            Y[s, :, : 10 * n] = pin.computeJointTorqueRegressor(other, data, q[at], qd[at], qdd[at])
+        for k, column in enumerate((qdd[part], qd[part], np.sign(qd[part]), 1.0)):
+            Y[:, range(n), range((10 + k) * n, (11 + k) * n)] = column
+        return np.column_stack([Y.reshape(-1, 14 * n)[:, columns], tau[part].ravel()])
+
+    def solved(R: np.ndarray) -> np.ndarray:
+        return np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0]
+
+    def at_once() -> np.ndarray:
+        return solved(np.linalg.qr(rows(0, SAMPLES), mode="r"))
+
+    def tsqr() -> np.ndarray:
+        R = np.zeros((0, len(columns) + 1))
+        for first in range(0, SAMPLES, BLOCK):
+            R = np.linalg.qr(np.concatenate([R, rows(first, BLOCK)]), mode="r")
+        return solved(R)
+
+    def gram() -> np.ndarray:
+        G = np.zeros((len(columns) + 1,) * 2)
+        for first in range(0, SAMPLES, BLOCK):
+            part = rows(first, BLOCK)
+            G += part.T @ part
+        return np.linalg.solve(G[:-1, :-1], G[:-1, -1])
+
+    def own() -> np.ndarray:
+        found = compress(ours, motion, base=base)
+        stack = []
+        for segment in found.segments:
+            for kept, R in zip(found.parameters, segment.factors, strict=True):
+                wide = np.zeros((len(R), len(columns) + 1))
+                wide[:, [*kept, -1]] = R
+                stack.append(wide)
+        return solved(np.concatenate(stack))
+
+    return {"ident": own, "Pinocchio + QR in blocks": tsqr, "Pinocchio + Gram": gram, "Pinocchio + QR of all": at_once}
+
+
+def main() -> None:
     ours = model()
     base = base_parameters(ours)
     n = ours.robot.n
@@ -52,29 +107,17 @@ def main() -> None:
     keep = np.ones((SAMPLES, n), dtype=bool)
     blocks = tuple((k, k + 10_000) for k in range(0, SAMPLES, 10_000))
     motion = Motion("bench", np.arange(SAMPLES) * 1e-3, q, qd, qdd, tau, keep, (), blocks)
-    other = pinocchio(ours.robot)
-    data = other.createData()
-
-    def stacked() -> np.ndarray:
-        Y = np.zeros((SAMPLES, n, 10 * n + 4 * n))
-        for s in range(SAMPLES):
-            Y[s, :, : 10 * n] = pin.computeJointTorqueRegressor(other, data, q[s], qd[s], qdd[s])
-        for j in range(n):
-            for k, column in enumerate((qdd[:, j], qd[:, j], np.sign(qd[:, j]), 1.0)):
-                Y[:, j, 10 * n + k * n + j] = column
-        # the kept columns, as ours: the rest is spanned by them
-        order = np.concatenate([10 * i + np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9]) for i in range(n)])
-        columns = [int(order[k]) if k < 10 * n else k for k in base.kept]
-        return np.linalg.qr(np.column_stack([Y.reshape(-1, 14 * n)[:, columns], tau.ravel()]), mode="r")
-
-    ours_time, theirs = [], []
-    for _ in range(3):
-        ours_time.append(seconds(lambda: compress(ours, motion, base=base), 3))
-        theirs.append(seconds(stacked, 1))
-    a, b = min(ours_time), min(theirs)
-    print(f"ident                  {a / SAMPLES * 1e6:6.2f} us a sample")
-    memory = peak_megabytes()
-    print(f"Pinocchio + numpy QR   {b / SAMPLES * 1e6:6.2f} us a sample   ratio {b / a:5.1f}   peak {memory:.0f} MB")
+    ways = least_squares(ours, base, motion)
+    phi = {name: work() for name, work in ways.items()}
+    times = [{name: seconds(work, 3 if name == "ident" else 1) for name, work in ways.items()} for _ in range(3)]
+    a = min(found["ident"] for found in times)
+    for name in ways:
+        b, off = (
+            min(found[name] for found in times),
+            np.abs(phi[name] - phi["ident"]).max() / np.abs(phi["ident"]).max(),
+        )
+        print(f"{name:26}{b / SAMPLES * 1e6:6.2f} us a sample   ratio {b / a:5.1f}   parameters differ by {off:.1e}")
+    print(f"peak memory {peak_megabytes():.0f} MB, of the QR of all")
     if len(sys.argv) > 1:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
@@ -84,10 +127,8 @@ def main() -> None:
             command = [sys.argv[1], "run.py", "arm.urdf", "log.npz"]
             done = subprocess.run(command, cwd=place, check=True, capture_output=True, text=True)
         c, memory, count = (float(x) for x in done.stdout.split()[-3:])
-        print(
-            f"FIGAROH                {c / SAMPLES * 1e6:6.2f} us a sample   ratio {c / a:5.1f}   peak {memory:.0f} MB,"
-            f" {count:.0f} base parameters (ident {len(base.names)})"
-        )
+        each, least = c / SAMPLES * 1e6, f"{count:.0f} base parameters (ident {len(base.names)})"
+        print(f"FIGAROH                   {each:6.2f} us a sample   ratio {c / a:5.1f}   peak {memory:.0f} MB, {least}")
 
 
 if __name__ == "__main__":

@@ -69,9 +69,9 @@ def test_other_logs_and_a_processing_of_ones_own_are_not_read_so(ran, tmp_path, 
     for file in folder.iterdir():
         if file.is_file():
             (tmp_path / file.name).write_bytes(file.read_bytes())
-    assert as_run(load(tmp_path)).processing is None
+    assert as_run(load(tmp_path))[0].processing is None
     estimate = load_estimate(folder / "results" / "two")
-    assert as_run(load(folder)).processing == as_estimated(load(tmp_path), estimate).processing
+    assert as_run(load(folder))[0].processing == as_estimated(load(tmp_path), estimate).processing
     own = tmp_path / "experiment.toml"
     text = own.read_text()
     own.write_text(text + "[processing]\nedge_s = 0.1\n")

@@ -101,6 +101,10 @@ class Processing:
     period_s: float | None = None
     """After which the motion repeats itself [s], 0 for never; None: found from the positions."""
 
+    def __repr__(self) -> str:
+        given = ((f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default)
+        return f"Processing({', '.join(f'{name}={value!r}' for name, value in given)})"
+
     def __post_init__(self) -> None:
         for f in fields(self):
             if isinstance(getattr(self, f.name), list):

@@ -31,6 +31,9 @@ no alarm in 75 tables; of 274 identifiable mistakes 270 named (98.5 %; the 4 are
 off" or "swapped links" beside them); of 114 undecidable ones 1 asserted, which is right; of 296 assertions none wrong.
 Case 715 had said of a whole table of three links that it is mirrored, where two were, and another unit of the third
 one's mass hid what it is: a table's mistake is told link by link since, where another one may hide it in some.
+
+Long after, 5000:5120 and 5200:5300 (2.3 s each on a slower machine): no alarm in 55 tables; of 210 identifiable
+mistakes 207 named (98.6 %); of 79 undecidable ones none asserted; of 221 assertions none wrong.
 """
 
 from __future__ import annotations

@@ -53,6 +53,11 @@ Gas and coil springs on a crank (`pulled`, which no file says) are found with th
 seeds 1, 2, 77 and 78001 of the same draws. Drawn then, seed 78002 (8; `pulled`): 8 right ones ready; 7 predicted within
 2.7 % and ready (harm 0.3 to 4.0 times the noise), 1 Rough. All kinds, seed 9202 (8), with the first rules: 8 right ones
 ready, 8 harmful ones named.
+
+Zeros off by any angle (`far`), zeros of torques that drift (`wander`) and crosstalk came later. Drawn after they were
+frozen, seeds 9631 and 9641 (22, all kinds): 22 right ones ready; of 20 harmful ones 19 named and 1 ready (torques late
+by 15 ms, which a run reads so: 3.9 times the noise). Alone, seed 9601 (6, `wander`): 3 named, 1 READY (a slide whose
+0.19 % is 4 times its noise), 2 without harm; seed 9621 (6, `far`): 2 named, 4 without harm ready.
 """
 
 from __future__ import annotations

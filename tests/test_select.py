@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields, replace
 from pathlib import Path
+from shutil import copytree
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +19,7 @@ from ident.estimate import cad_prior
 from ident.estimate.estimate import FittedShape, Structure, TriedTerm
 from ident.estimate.least_squares import joint_noise, solve
 from ident.experiment import read_experiment
+from ident.files import CHOSEN
 from ident.logs.motion import Motion, split
 from ident.model import (
     Balancer,
@@ -618,6 +620,14 @@ def test_run_without_a_model_takes_what_the_logs_support_and_says_so(two, tmp_pa
     assert "spring = { joints =" in told[0]
     assert any("spring" in w for w in result.estimate.notes)
     out = two / "results" / two.name
+    pasted = result.estimate.provenance[CHOSEN]
+    assert 'spring = { joints = ["shoulder"] }' in pasted
+    copytree(two, two / "pasted", ignore=lambda *_: ["results", "pasted"])
+    own = two / "pasted" / "experiment.toml"
+    own.write_text(f"{own.read_text(encoding='utf-8')}\n{pasted}\n", encoding="utf-8")
+    same = ident.pipelines.fit(own)
+    assert same.estimate.base.standard == result.estimate.base.standard
+    np.testing.assert_allclose(same.estimate.phi, result.estimate.phi, rtol=1e-9)
     again = ident.pipelines.fit(two, factors=[out / "factors.npz"])
     np.testing.assert_array_equal(again.estimate.theta, result.estimate.theta)
     np.testing.assert_array_equal(again.estimate.covariance.matrix, result.estimate.covariance.matrix)

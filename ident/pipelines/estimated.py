@@ -20,6 +20,7 @@ from ident.files import data_path, file_sha256, hashes
 from ident.logs import Processing, locate, read_manifest
 from ident.logs.automatic import as_lines, as_toml
 from ident.model import coupled_drives
+from ident.model.term import names
 from ident.model.terms import TERMS, lines
 from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.select import open_load
@@ -53,7 +54,9 @@ def chosen_lines(loaded: Loaded, processing: tuple[Processing, Processing]) -> s
     if not experiment.own_model:
         coupled = coupled_drives(loaded.robot)
         own = [t for t in loaded.model.terms if not t.kind.mechanism and t not in coupled]
-        given = [t for t in experiment.terms if t.kind.mechanism]
+        given = [t for t in experiment.terms if t.kind.mechanism]  # as the file has them, not as they are at work
+        said = {name for t in given for name in names(t, loaded.robot)}
+        given += [t for t in loaded.model.terms if t.kind.mechanism and said.isdisjoint(names(t, loaded.robot))]
         without = {t.kind.key for t in TERMS if t.kind.standard} - {t.kind.key for t in own}
         lacking = [f"{key} = false" for key in sorted(without)]
         found += ["", "[model]", *lines([*own, *given]), *lacking]

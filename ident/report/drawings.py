@@ -126,8 +126,11 @@ def evidence(cause: NamedCause, k: int) -> Iterator[Drawing]:
         return
     before, after = (text.percent(x) for x in cause.total)
     errors = {"as the files are": cause.before, "without the mistake": cause.after}
-    about = "Error of each joint on stretches that the fit left out, with the mistake and without it"
-    title = f"Stretches left out: {before} error, {after} without the mistake"
+    of, whose = "Stretches left out", "on stretches that the fit left out"
+    if cause.by_table:
+        of, whose = "What CAD predicts", "of what CAD's numbers predict"
+    about = f"Error of each joint {whose}, with the mistake and without it"
+    title = f"{of}: {before} error, {after} without the mistake"
     drawn = pictures.error_picture(cause.joints, errors, title=title, colours=(RED, BLUE))
     yield pictured(f"mistake_{k}", about, drawn)
 

@@ -83,7 +83,9 @@ def errors_by_cut_off(tried: str, chosen_hz: float | None) -> Iterator[Drawing]:
         below = Axis("cut-off of the positions", "Hz", (0.9 * hz[0], 1.1 * hz[-1]), "log", ticks=ticks)
         panel = Panel(below, Axis("left-out error / least"), marks)
         about = "Error of stretches that were left out over the cut-off of the positions, relative to the least"
-        yield pictured("cut_offs", about, Picture("Which cut-off predicts best", (panel,)))
+        yield pictured(
+            "cut_offs", about, Picture("Error of what is left out by cut-off; dashed: the one taken", (panel,))
+        )
 
 
 def _cut_offs(processing: Processing, rate_hz: float) -> Iterator[Strip]:

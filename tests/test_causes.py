@@ -339,7 +339,7 @@ def test_a_rate_does_not_bend_the_law_of_friction() -> None:
     assert not np.allclose(now, slower)
 
 
-@pytest.mark.parametrize(("j", "k", "share"), [(2, 1, 0.06), (1, 0, -0.3), (0, 2, 0.25)])
+@pytest.mark.parametrize(("j", "k", "share"), [(2, 1, 0.06), (1, 0, -0.3), (0, 2, 0.25), (2, 0, 0.9)])
 def test_a_share_of_another_joints_torque_is_named_with_both_joints(j: int, k: int, share: float) -> None:
     model, motion = log(np.random.default_rng(7), arm())
     tau = motion.tau.copy()

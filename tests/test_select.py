@@ -47,7 +47,7 @@ from ident.pipelines.loaded import Loaded
 from ident.pipelines.select import tilt_in_place_of_springs, without_idle
 from ident.regression import base_parameters, compress
 from ident.regression.regression import restricted
-from ident.report.outcome_text import lines_in, shape_sentence
+from ident.report.outcome_text import examination_sentences, lines_in, shape_sentence
 from ident.robot import Robot
 from ident.spatial.inertia import axis_angle
 from ident.structure import Selection, selected
@@ -646,15 +646,17 @@ def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_on
     without = file.read_text(encoding="utf-8")
     file.write_text(without + "[model]\ncoulomb = true\n", encoding="utf-8")
     result = ident.run(two)
-    told = [w.message for w in result.warnings if w.kind == "more terms"]
-    assert len(told) == 1
-    assert re.search(r"left out, those that the logs choose [\d.]+ %: add `spring = .*` below \[model\]", told[0])
-    assert any(told[0] in w for w in result.estimate.warnings)
+    (own,) = result.estimate.causes  # what a spring does is too much to be a hint
+    assert (own.where, own.what) == ("[model]", "its terms are not those that the logs choose")
+    assert own.total[1] < 0.5 * own.total[0]
+    assert re.match(r"add `spring = .*` below \[model\]", own.mend)
     assert "shoulder.stiffness" not in result.loaded.model.names
     assert "spring =" in (two / "results" / two.name / "report.html").read_text(encoding="utf-8")
-    header, *lines_ = lines_in(told[0]).splitlines()
+    header, *lines_ = lines_in(own.mend).splitlines()
     file.write_text(without + "\n".join([header, "coulomb = true", *lines_, ""]), encoding="utf-8")
-    assert not [w for w in ident.run(two).warnings if w.kind == "more terms"]
+    mended = ident.run(two)
+    assert not mended.estimate.causes
+    assert not [w for w in mended.warnings if w.kind == "more terms"]
 
 
 @pytest.mark.slow
@@ -667,6 +669,12 @@ def test_a_model_whose_friction_is_far_too_wide_is_named_with_the_width_that_the
     told = [w.message for w in wide.warnings if w.kind == "more terms"] + [c.mend for c in wide.estimate.causes]
     assert len(told) == 1
     assert re.search(r"leave it out, or write .*coulomb = .* below \[model\] for what it says of these", told[0])
+    assert [c.where for c in wide.estimate.causes] == ["[model]"]
+    found = ident.pipelines.doctor(two)  # as `ident doctor` says it
+    assert found.own == wide.estimate.causes[0]
+    assert found.examination.causes == ()
+    said = examination_sentences(found.examination, ident.pipelines.files_of(found.loaded), ("circle",), found.own)
+    assert said[1] == f"PROBLEM: {found.own.short}"
     file.write_text(without + "[model]\ncoulomb = false\n", encoding="utf-8")
     none = ident.run(two)
     told = [w.message for w in none.warnings if w.kind == "more terms"] + [c.mend for c in none.estimate.causes]

@@ -54,12 +54,14 @@ def doctor(experiment: ExperimentPath) -> None:
 
     with progress() as tell:
         found = pipelines.doctor(experiment, tell)
-    answer(**parts_of(found.examination, "error", "asked"), causes=[_told(c) for c in found.examination.causes])
+    own = None if found.own is None else parts_of(found.own, "what", "mend", "total")
+    causes = [_told(c) for c in found.examination.causes]
+    answer(**parts_of(found.examination, "error", "asked"), own_model=own, causes=causes)
     e = found.loaded.experiment
     say(e.heading, style="bold")
-    for sentence in examination_sentences(found.examination, pipelines.files_of(found.loaded), e.fit):
+    for sentence in examination_sentences(found.examination, pipelines.files_of(found.loaded), e.fit, found.own):
         say(sentence, style="red" if sentence.startswith("PROBLEM") else "")
-    if any(not cause.ordinary for cause in found.examination.causes):
+    if found.own or any(not cause.ordinary for cause in found.examination.causes):
         raise typer.Exit(PROBLEMS)
 
 

@@ -56,10 +56,14 @@ _STATED = CadWishes()
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """An experiment with all that it names read, and what is wrong with it."""
+    """An experiment with all that it names read, and what is wrong with it.
+
+    own: its [model], where that is a gross mistake; the rest is what shows beside the terms that the logs choose then.
+    """
 
     loaded: Loaded
     examination: Examination
+    own: NamedCause | None = None
 
 
 def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined:
@@ -72,8 +76,11 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined
         found = load(experiment)
     except CadError:  # a table that cannot exist is examined, no prior
         found = load(replace(experiment, cad="none"))
-    loaded = with_terms(found, list[Warned](), tell)
-    return Examined(loaded, examination(loaded, tell, table=stated_table(replace(loaded, experiment=experiment))))
+    other = chosen_instead(found, tell) if experiment.own_model else None
+    gross = other is not None and other.gross
+    loaded = other.loaded if other and gross else with_terms(found, list[Warned](), tell)
+    seen = examination(loaded, tell, table=stated_table(replace(loaded, experiment=experiment)))
+    return Examined(loaded, seen, other.cause if other and gross else None)
 
 
 def stated_table(loaded: Loaded) -> Table | None:
@@ -376,8 +383,7 @@ def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> N
         return None
     if causes_of(examination(other.loaded, tell), other.loaded, terms=False):
         return None
-    file, total = loaded.experiment.file.name, (other.before, other.after)
-    return NamedCause("[model]", other.what, file, other.mend, (), (), (), (), total)
+    return other.cause
 
 
 def _differs(loaded: Loaded, far: Sequence[Difference]) -> Iterator[Warned]:

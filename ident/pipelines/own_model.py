@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ident.compare.causes.causes import GROSS
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.weighing import Weigher
 from ident.errors import IdentError
 from ident.estimate import Estimate
+from ident.estimate.estimate import NamedCause
 from ident.experiment import usual_terms
 from ident.model.terms import lines
 from ident.pipelines.loaded import Loaded, load
@@ -17,6 +19,8 @@ from ident.report.text import percent
 from ident.tables import below
 from ident.tell import Tell, logged
 
+#: What is gross is a mistake: terms that leave so much more of the torque, beside the share GROSS of what is left.
+SPOILS = 0.02
 #: Share of the left-out error for which terms beside an experiment's own [model], or in its place, are named.
 WORTH = 0.05
 #: Of a residual, what the noise of the readings leaves, below which there is nothing to find: sqrt(1 - 0.95^2).
@@ -48,9 +52,17 @@ class Instead:
         return f"leave it out, or write {more} for what it says of these" if self.drops else f"add {more}"
 
     @property
-    def said(self) -> str:
-        """Both as a sentence."""
-        return f"{self.what}: {self.mend}"
+    def gross(self) -> bool:
+        """Whether its own terms leave twice as much, and more by SPOILS of the torque."""
+        return self.after < (1.0 - GROSS) * self.before and self.before**2 - self.after**2 > SPOILS**2
+
+    @property
+    def cause(self) -> NamedCause:
+        """The [model] as what is wrong with the experiment."""
+        file, total = self.loaded.experiment.file.name, (self.before, self.after)
+        return NamedCause(
+            "[model]", "its terms are not those that the logs choose", file, self.mend, (), (), (), (), total
+        )
 
 
 def chosen_instead(loaded: Loaded, tell: Tell = logged) -> Instead | None:
@@ -69,21 +81,23 @@ def chosen_instead(loaded: Loaded, tell: Tell = logged) -> Instead | None:
     return Instead(chosen, before, after, other, drops) if other and after < (1.0 - WORTH) * before else None
 
 
-def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[Warned, ...]:
+def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[NamedCause | None, tuple[Warned, ...]]:
     """Return which terms the logs choose in place of an experiment's own, or beside them, where that is worth `WORTH`.
 
-    estimate: its fit, whose noise says whether there is anything to look for. Cheap where there is not: one pass.
+    The first is its [model] where that is a gross mistake. estimate: its fit, whose noise says whether there is
+    anything to look for. Cheap where there is not: one pass.
     """
     if not loaded.experiment.own_model or not (estimate.missed > QUIET * estimate.relative).any():
-        return ()
+        return None, ()
     if (other := chosen_instead(loaded, tell)) is not None:
-        return (Warned("[model]", "more terms", other.said),)
+        warned = Warned("[model]", "more terms", f"{other.what}: {other.mend}")
+        return (other.cause, ()) if other.gross else (None, (warned,))
     try:
         found = selection_of(loaded, tell, WORTH).structure
     except IdentError:  # the fit stands without
-        return ()
+        return None, ()
     if not found.honest < (1.0 - WORTH) * found.before or not found.lines:
-        return ()
+        return None, ()
     shares = f"{percent(found.before)} to {percent(found.honest)}"
     message = f"the logs support more terms, with which the error of what is left out falls from {shares}"
-    return (Warned("model", "more terms", f"{message}: add {below('model', *found.lines)}"),)
+    return None, (Warned("model", "more terms", f"{message}: add {below('model', *found.lines)}"),)

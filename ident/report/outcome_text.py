@@ -16,7 +16,7 @@ from ident.compare.causes.tables import changed_by, in_units_of
 from ident.compare.doctor import TOLERANCES, Diagnosis
 from ident.errors import plural
 from ident.estimate import Estimate
-from ident.estimate.estimate import FittedShape, Structure, TriedTerm
+from ident.estimate.estimate import FittedShape, NamedCause, Structure, TriedTerm
 from ident.logs.manifest import RAW, kind_of
 from ident.model.terms import kinds
 from ident.report.text import MISSING, Table, Tone, number, percent, table, with_error
@@ -177,10 +177,13 @@ _LISTED = 10  # numbers of one fault
 _FELT = 0.05  # of its error is a change of a joint's error that is shown
 
 
-def examination_sentences(found: Examination, files: Mapping[str, str], fitted: Sequence[str]) -> list[str]:
+def examination_sentences(
+    found: Examination, files: Mapping[str, str], fitted: Sequence[str], own: NamedCause | None = None
+) -> list[str]:
     """Return what is wrong with an experiment, by its odds; causes begin with PROBLEM, ordinary ones with note.
 
-    files: names of the files that a mistake may be "in": robot, log, model, table; fitted: recordings.
+    files: names of the files that a mistake may be "in": robot, log, model, table; fitted: recordings; own: its
+    [model], where that is a mistake, and all else was examined beside the terms that the logs choose.
     """
     robot, log = files["robot"], files["log"]
     left_out = f"stretches of {', '.join(fitted)} that are left out"
@@ -188,10 +191,15 @@ def examination_sentences(found: Examination, files: Mapping[str, str], fitted: 
     if found.table is not None:
         later = "and those of {} by what the torques say" if found.table else "{} is examined once that is mended"
         said[0] += f"; {later.format(files['table'])}"
+    if own is not None:
+        before, after = (percent(x) for x in own.total)
+        missed = f"    error on stretches left out {before}, without that {after}"
+        said += [f"PROBLEM: {own.short}", missed, f"    {own.file}: {own.mend}"]
     for cause in found.causes:
         said += _cause(cause, files[cause.mistake.file], robot)
     if not found.causes:
-        said.append("none of them explains the torques better than the files as they are")
+        beside = "the files as they are" if own is None else "these terms do"
+        said.append(f"none of them explains the torques better than {beside}")
     would = "would then be" if any(c.mistake.file != "table" for c in found.causes) else "is"
     said.append(f"{100 * found.error:.3g} % of the torque {would} missed on stretches left out")
     return said

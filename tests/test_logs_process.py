@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +20,11 @@ from ident.logs.filter import central, fourier_fit, low_pass, memory, resample, 
 from ident.logs.motion import period, segment_length, split, stretches
 from ident.logs.process import memory as process_memory
 from ident.logs.readings import least_noise, moving
-from ident.model import Model, Offset, Viscous
+from ident.model import Dahl, LoadFriction, Model, Offset, Viscous
 from ident.regression import compress
+from ident.robot import read_robot
+
+ARM5 = Path(__file__).parents[1] / "datasets" / "arm5"
 
 
 @settings(max_examples=cases(40))
@@ -54,6 +58,26 @@ def test_cut_off_above_nyquist_is_refused():
         "torque_hz: a cut-off of 50 Hz is not below the Nyquist frequency 50 Hz of a recording sampled at 100 Hz."
         " Choose a cut-off below 50 Hz, or leave the filter out."
     )
+
+
+@pytest.mark.parametrize("of_load", [False, True])
+def test_friction_that_remembers_its_way_begins_in_the_rows_that_are_cut_off(of_load):
+    robot = read_robot(ARM5 / "robot.toml")
+    term = Dahl(0.3)
+    if of_load:
+        term = LoadFriction(tuple(map(tuple, np.eye(10)[[0] * 5].tolist())), law=term)
+    model, rng = Model(robot, (term,)), np.random.default_rng(3)
+    t = np.arange(800) / 100
+    q = 0.4 * np.sin(rng.uniform(0.5, 3, 5) * t[:, None] + rng.uniform(0, 6, 5))
+    whole, part = (process(Log("a", t, q, 0 * q), Processing(edge_s=edge)) for edge in (0.0, 2.0))
+    (z, cut), rows = (model.term_columns(m.q, m.qd, m.qdd, signals=m.signals()) for m in (whole, part)), slice(200, 600)
+    np.testing.assert_allclose(cut, z[:, rows], rtol=0, atol=1e-12 * np.abs(z).max())
+    turned = replace(part, q=part.q + 0.5)  # another zero changes no way
+    if not of_load:
+        again = model.term_columns(turned.q, turned.qd, turned.qdd, signals=turned.signals())
+        np.testing.assert_allclose(again, cut, rtol=0, atol=1e-12)
+    alone = model.term_columns(part.q, part.qd, part.qdd)  # from nowhere
+    assert np.abs(alone - cut).max() > 0.1 * np.abs(cut).max()
 
 
 def test_a_clock_that_leaps_forward_is_refused():

@@ -90,8 +90,8 @@ def _free(model: Model, theta: Array, motion: Motion) -> tuple[Model, Array, Arr
     kept = [model.index(name) for name in free.names]
     held = np.zeros(motion.tau.shape)
     if len(kept) < len(theta):
-        known = torque(model, theta, motion.q, motion.qd, motion.qdd, signals=motion.signals())
-        held = known - torque(free, theta[kept], motion.q, motion.qd, motion.qdd)
+        states, signals = (motion.q, motion.qd, motion.qdd), motion.signals()
+        held = torque(model, theta, *states, signals=signals) - torque(free, theta[kept], *states, signals=signals)
     return free, theta[kept], held
 
 

@@ -55,7 +55,8 @@ class Motion:
     streamed recording have such rows). `stretches`, where the recording repeats a period: which stretch of it each
     block is; blocks of one stretch are repeats, and one segment together. `name` says which recording it is.
     `temperature` (N, n) [degC], None where it was not measured. `noise` (n,): how noisy the torque is at least, after
-    decimation; by default nothing is known.
+    decimation; by default nothing is known. `run_up` (K, n) [rad; m]: how far from their first position joints were in
+    the rows before it, oldest first, from which friction that remembers its way begins; None for nothing known.
     Raises LogError on shapes that do not fit or numbers that are not finite.
     """
 
@@ -72,6 +73,7 @@ class Motion:
     noise: ArrayLike = 0.0
     repeats: bool = False
     temperature: Array | None = None
+    run_up: Array | None = None
 
     def __post_init__(self) -> None:
         shape = np.shape(self.q)
@@ -83,6 +85,9 @@ class Motion:
         if self.temperature is not None:
             warm = frozen(self.temperature, shape, f"{self.name}: temperature", LogError)
             object.__setattr__(self, "temperature", warm)
+        if self.run_up is not None:
+            whence = frozen(self.run_up, (len(self.run_up), shape[1]), f"{self.name}: run_up", LogError)
+            object.__setattr__(self, "run_up", whence)
         object.__setattr__(self, "decimation", tuple(int(d) for d in self.decimation))
         object.__setattr__(self, "noise", np.broadcast_to(np.asarray(self.noise, dtype=np.float64), shape[1]))
         rows = self.rows
@@ -97,9 +102,13 @@ class Motion:
             raise LogError(problem, key=self.name)
 
     def signals(self, part: slice = slice(None)) -> dict[str, Array]:
-        """Return what joint terms may need beside q, qd, qdd, of some rows, by name: `ident.model.term.RECORDED`."""
+        """Return what joint terms may need beside q, qd, qdd, of some rows, by name: `ident.model.term.RECORDED`.
+
+        With the first row comes the `run_up` to it.
+        """
         warm = {} if self.temperature is None else {"temperature": self.temperature[part]}
-        return {"time": self.t[part], **warm}
+        whence = {} if self.run_up is None or part.start else {"run_up": self.run_up}
+        return {"time": self.t[part], **warm, **whence}
 
     @property
     def rows(self) -> int:
@@ -121,8 +130,8 @@ class Motion:
     @cached_property
     def _digest(self) -> str:
         digest = hashlib.blake2b(repr((self.decimation, self.blocks, self.stretches)).encode(), digest_size=32)
-        warm = () if self.temperature is None else (self.temperature,)
-        for part in (self.t, self.q, self.qd, self.qdd, self.tau, self.keep, *warm):
+        beside = (x for x in (self.temperature, self.run_up) if x is not None)
+        for part in (self.t, self.q, self.qd, self.qdd, self.tau, self.keep, *beside):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
 

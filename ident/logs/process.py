@@ -368,6 +368,7 @@ def motion(
         repeats=every is not None,
         noise=ready.noise,
         temperature=None if ready.temperature is None else ready.temperature[span],
+        run_up=ready.q[:first] - ready.q[first] if first else None,
     )
 
 

@@ -59,6 +59,11 @@ class LoadFriction:
                 left = [j for j in left if j not in own]
         return found
 
+    @property
+    def remembers(self) -> bool:
+        """Whether its law does."""
+        return bool(getattr(self.law, "remembers", False))
+
     def column(self, q: Array, qd: Array, qdd: Array, load: Array) -> Array:
         """Return |load| f(qd), f being the law's column."""
         return np.abs(load) * self.law.column(q, qd, qdd)

@@ -160,6 +160,7 @@ class Dahl:
     dahl: float = setting("a travel above 0", gt=0)
     joints: tuple[str, ...] | None = None
     nonnegative: ClassVar[bool] = True
+    remembers: ClassVar[bool] = True
     kind: ClassVar[Kind] = COULOMB
     formula: ClassVar[str] = "torque = value * z, dz/dq = (1 - z sign(qd)) / dahl"
 

@@ -65,6 +65,7 @@ class Hysteresis:
     joints: tuple[str, ...] | None = None
     element: float = element()
     nonnegative: ClassVar[bool] = True
+    remembers: ClassVar[bool] = True
     since: ClassVar[frozenset[str]] = frozenset({"element"})  # numbers that older files of estimates lack
     kind: ClassVar[Kind] = Kind(
         "hysteresis",

@@ -13,6 +13,7 @@ takes the state by the keyword z;
 `torques(q, qd, qdd, signals)`: from all joints' motion (N, n) its torque (n_entries, N) on each joint that it acts on,
 where these are not one column times `along`;
 `require(q, qd, qdd)`: raises ModelError where a motion leaves what its law holds for;
+`remembers`: whether its column depends on the way q alone, and on whence the joint came (`RUN_UP`);
 `since`: names of numbers that files of earlier versions lack;
 `bent`: what terms have in common that are the elements, in their order, of one curve which a fit bends as little as it
 can (`bends`);
@@ -54,6 +55,8 @@ RECORDED: dict[str, Callable[[Array], Array]] = {
     "time": lambda even: 10.0 ** (8.0 * even - 2.0),
     "temperature": lambda even: 100.0 * even,
 }
+#: How far from their first position joints were in the rows before it (K, n) [rad; m], among the signals of a motion.
+RUN_UP = "run_up"
 #: Standard deviation of a curve's second differences, as a share of the joint's torque (root mean square).
 BENDS = 0.3
 NO_SIGNALS: Mapping[str, Array] = {}
@@ -201,7 +204,7 @@ def columns(
 ) -> Array:
     """Return those columns, (n_entries, N), from q, qd, qdd (N, n); ModelError for a signal that nobody gives.
 
-    signals: those of `RECORDED`, (N,) or (N, n), by name.
+    signals: those of `RECORDED`, (N,) or (N, n), by name, and RUN_UP (K, n).
     """
     whole = getattr(term, "torques", None)
     if whole is not None:
@@ -213,14 +216,21 @@ def columns(
         elif name in signals:
             more[name] = signals[name] if np.ndim(signals[name]) == 1 else _seen(term, robot, signals[name])
         else:
-            there = (*SIGNALS, *signals)
+            there = (*SIGNALS, *(given for given in signals if given != RUN_UP))
             problem = f"{term.kind.words} asks for the signal '{name}', which nobody gives{nearest(name, there)}"
             fix = f"Name its columns as {name} in the data set's [signals]" if name in RECORDED else ""
             raise ModelError(problem, fix=fix or f"There is {', '.join(there)}")
     seen = tuple(_seen(term, robot, x) for x in (q, qd, qdd))
     if hasattr(term, "require"):
         term.require(*seen)
-    found = term.column(*seen, **more)
+    if getattr(term, "remembers", False) and RUN_UP in signals and len(q):
+        ahead = seen[0][:, :1] + _seen(term, robot, signals[RUN_UP])
+        still = ((0, 0), (ahead.shape[1], 0))  # of all but q, whose way alone counts there
+        beside = {name: np.pad(x, still[2 - np.ndim(x) :]) for name, x in more.items()}
+        way = np.hstack([ahead, seen[0]])
+        found = term.column(way, *(np.pad(x, still) for x in seen[1:]), **beside)[:, -len(q) :]
+    else:
+        found = term.column(*seen, **more)
     if not hasattr(term, "along"):
         return found
     directions = along(term, robot)[1]

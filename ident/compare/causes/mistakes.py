@@ -67,13 +67,14 @@ class Size:
         return self.far * self.usual
 
     def said(self, text: str, value: float) -> str:
-        """Return a text with a value in the place of `{}`, and the factor that it is in that of `{factor}`."""
+        """Return a text with a value in the place of `{}`, in SI in that of `{si}`, as a factor in that of `{factor}`."""
         factor = exp(value) if self.unit is None else 1.0
         told = value / self.unit if self.unit else 100 * (factor - 1)
         for more, less in _OPPOSITES.items():
             if f"{{}} {more}" in text:
                 text, told = text.replace(f"{{}} {more}", f"{{}} {more if told > 0 else less}"), abs(told)
-        return text.replace("{}", f"{told:.3g}" if self.unit else f"{told:.3g} %").replace("{factor}", f"{factor:.4g}")
+        text = text.replace("{}", f"{told:.3g}" if self.unit else f"{told:.3g} %").replace("{si}", f"{value:.4g}")
+        return text.replace("{factor}", f"{factor:.4g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +202,8 @@ def _joints(robot: Robot, described: Described) -> Iterator[Mistake]:
         yield from (zero(joint.name, j, quarter, described) for quarter in (90, -90, 180) if not joint.slides)
         word = "mm" if joint.slides else "degrees"
         size = Size(0.02, 0.005, 1e-3) if joint.slides else Size(3 * _DEGREE, 1.5 * _DEGREE, _DEGREE)
-        mend = f"add {{}} {word} to {described.offset}; or {_calibrated('zeros', joint.name)}"
+        same = "{si} m" if joint.slides else "{si} rad"
+        mend = f"add {{}} {word} ({same}) to {described.offset}; or {_calibrated('zeros', joint.name)}"
         what = f"its zero is off by {{}} {word}"
         yield Mistake("zero", joint.name, what, mend, undone.zero(j), size, changed=described.offset_in)
         way = "slides" if joint.slides else "turns"
@@ -211,7 +213,7 @@ def _joints(robot: Robot, described: Described) -> Iterator[Mistake]:
 
 def zero(name: str, j: int, degrees: float, described: Described) -> Mistake:
     """Return that the zero of joint j is off by so much, and no other value."""
-    what, mend = f"its zero is off by {degrees:g} degrees", f"add {degrees:g} degrees to {described.offset}"
+    what, mend = f"its zero is off by {degrees:g} degrees", f"add {degrees:g} degrees ({degrees * _DEGREE:.4g} rad) to {described.offset}"
     change = undone.fixed(undone.zero(j), degrees * _DEGREE)
     return Mistake("zero", name, what, mend, change, changed=described.offset_in)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ident.arrays import Array
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
-from ident.model.term import Term
+from ident.model.term import RECORDED, Term
 from ident.robot.robot import Robot
 
 #: Rows that are looked at, of all recordings together: at first, and closely.
@@ -120,7 +120,7 @@ def rows_of(motions: Sequence[Motion], *, thinned: bool) -> Rows:
     starts = tuple(np.cumsum([0, *(len(x[0]) for x in found[:-1])]).tolist())
     keep = np.concatenate(keeps).astype(bool)
     ends = np.linspace(0, len(keep), STRETCHES + 1).astype(int).tolist()
-    common = [name for name in signals[0] if all(name in own for own in signals)]
+    common = [name for name in RECORDED if all(name in own for own in signals)]
     beside = {name: np.concatenate([own[name] for own in signals]) for name in common}
     return Rows(t, q, qd, qdd, tau, starts, tuple(thinning), keep, tuple(pairwise(ends)), beside)
 

@@ -67,7 +67,7 @@ class Size:
         return self.far * self.usual
 
     def said(self, text: str, value: float) -> str:
-        """Return a text with a value in the place of `{}`, in SI in that of `{si}`, as a factor in that of `{factor}`."""
+        """Return a text with a value for `{}`, the same in SI for `{si}`, and the factor that it is for `{factor}`."""
         factor = exp(value) if self.unit is None else 1.0
         told = value / self.unit if self.unit else 100 * (factor - 1)
         for more, less in _OPPOSITES.items():
@@ -213,7 +213,8 @@ def _joints(robot: Robot, described: Described) -> Iterator[Mistake]:
 
 def zero(name: str, j: int, degrees: float, described: Described) -> Mistake:
     """Return that the zero of joint j is off by so much, and no other value."""
-    what, mend = f"its zero is off by {degrees:g} degrees", f"add {degrees:g} degrees ({degrees * _DEGREE:.4g} rad) to {described.offset}"
+    what = f"its zero is off by {degrees:g} degrees"
+    mend = f"add {degrees:g} degrees ({degrees * _DEGREE:.4g} rad) to {described.offset}"
     change = undone.fixed(undone.zero(j), degrees * _DEGREE)
     return Mistake("zero", name, what, mend, change, changed=described.offset_in)
 

@@ -262,7 +262,7 @@ class Regression:
         """Which base parameters' columns (b,) are more than ROUNDING in these logs."""
         squares = np.zeros(len(self.base.names))
         for j, r in enumerate(self.joint_factors):
-            squares[list(self.parameters[j])] += np.sum(r[:, :-1] ** 2, axis=0)
+            squares[list(self.parameters[j])] += np.einsum("ij,ij->j", r[:, :-1], r[:, :-1])
         return np.asarray(squares > ROUNDING**2 * squares.max(initial=0.0))
 
     def unseen(self) -> tuple[str, ...]:

@@ -18,13 +18,13 @@ from ident.errors import IdentError
 from ident.estimate.least_squares import joint_noise, solved, squared_left_out, stretch_factors
 from ident.logs.automatic import OPEN, Hand, chosen
 from ident.logs.check import out_of_reach
-from ident.logs.filter import HIGHEST, decimate, factors_below
+from ident.logs.filter import BLOCK, HIGHEST, decimate, factors_below, thinned
 from ident.logs.log import Log
 from ident.logs.motion import Motion
 from ident.logs.process import Processing, process
 from ident.model.model import Model, torque
 from ident.regression.base import BaseParameters, base_parameters, r_factor
-from ident.regression.compress import Columns, compress, packed_columns, state_rows
+from ident.regression.compress import Columns, compress, packed_columns, rows_with
 from ident.structure.widths import smoothed
 
 #: Samples that are looked at; stretches of them that are left out in turn; rows that each has at least.
@@ -147,7 +147,10 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array) -> list[Arr
         at = (state(j, float(late[j]) + ahead) for ahead in (step, -step))
         after, before = (torque(columns.model, theta, *states, signals=signals) for states in at)
         change.append((after - before) / (2.0 * step))
-    packed = _thin(motion, state_rows(columns, q, qd, qdd, signals=signals))
+    terms = columns.model.term_columns(q, qd, qdd, signals=signals)
+    parts = (slice(a, a + BLOCK) for a in range(0, len(q), BLOCK))
+    blocks = (rows_with(columns, q[own], qd[own], qdd[own], terms[:, own]) for own in parts)
+    packed = np.concatenate(list(thinned(blocks, motion.decimation)))
     beside = _thin(motion, np.stack([tau, *smooth, *change], axis=1))
     found = []
     for i, (start, stop) in enumerate(columns.span):

@@ -111,8 +111,13 @@ def size_of(links: Array, prior: Prior) -> float:
 
 
 def edge(links: Array, prior: Prior) -> float:
-    """Return the least eigenvalue of any link (n, 10) against its prior: 0 at the edge of what can exist."""
-    return float(_spectrum(links, prior)[0].min())
+    """Return the least of the `edges`."""
+    return float(edges(links, prior).min())
+
+
+def edges(links: Array, prior: Prior) -> Array:
+    """Return the least eigenvalue of each link (n, 10) against its prior (n,): 0 at the edge of what can exist."""
+    return _spectrum(links, prior)[0][:, 0]
 
 
 def _spectrum(links: Array, prior: Prior) -> tuple[Array, Array]:
@@ -357,6 +362,8 @@ def _conflict(
     """Return the bounds among `names` with a share in a proof that they exclude each other, None without a proof."""
     found = bounds.on(model)
     n, p = len(found.sides), len(model.names)
+    if not n:
+        return None
     chosen = np.isin(found.labels, names)
     *links, signs, equal, most = feasible(model, bounds, coordinates)
     rows = np.concatenate([equal.A, -equal.A, most.A])

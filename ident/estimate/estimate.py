@@ -17,6 +17,7 @@ from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import IDENTITY, Coordinates, feasible, least_norm, size_of
 from ident.estimate.covariance import Bootstrap, Covariance
+from ident.estimate.least_squares import columns_factor
 from ident.estimate.prior import Prior
 from ident.model.model import Model
 from ident.model.standard import Coulomb, DriveInertia, Viscous
@@ -267,7 +268,7 @@ def fit_figures(regression: Regression, phi: Array, sigma: Array) -> dict[str, A
     """Return rows, rms, relative, relative_total and condition numbers of phi on these logs."""
     ssr = regression.squared_residuals(phi)
     energy = regression.squared_torques
-    R = regression.factor(np.ones(regression.n_joints))[:, :-1]
+    R = columns_factor(regression, np.ones(regression.n_joints))
     W = regression.factor(sigma)[:, :-1]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return {

@@ -29,24 +29,14 @@ from ident.arrays import Array
 from ident.errors import EstimationError, ModelError
 from ident.estimate.bootstrap import DRAWS, bootstrapped
 from ident.estimate.bounds import Bounds
-from ident.estimate.cones import ADVICE
+from ident.estimate.cones import ADVICE, edges
 from ident.estimate.covariance import classical, default_covariance, effective_samples
 from ident.estimate.estimate import Estimate, fit_figures, undetermined_told
 from ident.estimate.least_squares import joint_noise, residual_sigma, solve, torque_findings, unexplained
-from ident.estimate.prior import (
-    ConstantPullback,
-    Euclidean,
-    Metric,
-    Prior,
-    implausible,
-    neutral_prior,
-    weightless,
-    whitened,
-)
+from ident.estimate.prior import ConstantPullback, Euclidean, Metric, Prior, implausible, neutral_prior, weightless
 from ident.estimate.problem import VANISHING, Entropic, Quadratic, Solution, Task, samples
 from ident.model.model import Model
 from ident.regression.regression import Regression, left_out, lengths, repeats_joined
-from ident.spatial.inertia import pseudo_inertia
 
 Loss = Literal["ols", "wls", "huber"]
 Weight = float | Literal["cross-validated", "vanishing"]
@@ -377,9 +367,8 @@ def _active(task: Task, theta: Array, open_: tuple[str, ...]) -> tuple[str, ...]
     model, found = task.model, list[str]()
     if not task.exist:
         return task.bounds.on(model).active(theta)
-    for i, link in enumerate(model.robot.links):
-        body = pseudo_inertia(theta[10 * i : 10 * i + 10])
-        if np.linalg.eigvalsh(whitened(body, pseudo_inertia(task.prior.inertials[i])))[0] < 1e-6:
+    for link, least in zip(model.robot.links, edges(theta[: model.n_rigid], task.prior), strict=True):
+        if least < 1e-6:
             found.append(f"{link}: pseudo-inertia at the edge of what can exist")
     terms = model.names[model.n_rigid :]
     scale = np.abs(theta[model.n_rigid :]).max(initial=0.0)

@@ -156,12 +156,10 @@ def torque_findings(regression: Regression, joints: tuple[str, ...]) -> tuple[tu
             " the noisiest joint. If a motor drives it, give its torque, or leave the recording out"
         )
     energy = np.array([[r[:, -1] @ r[:, -1] for r in s.factors] for s in regression.segments])
-    for i, j in zip(*np.triu_indices(len(joints), 1), strict=True):
-        apart = np.abs(energy[:, i] - energy[:, j]) > 1e-9 * energy[:, j]
-        if not (constant[i] or constant[j] or apart.any()):
-            unusable.append(
-                f"the torques of '{joints[i]}' and '{joints[j]}' are the same numbers: is a column named twice?"
-            )
+    same = ~(np.abs(energy[:, :, None] - energy[:, None]) > 1e-9 * energy[:, None]).any(axis=0)
+    for i, j in zip(*np.nonzero(np.triu(same & ~constant & ~constant[:, None], 1)), strict=True):
+        pair = f"'{joints[i]}' and '{joints[j]}'"
+        unusable.append(f"the torques of {pair} are the same numbers: is a column named twice?")
     return tuple(told), tuple(unusable)
 
 
@@ -222,14 +220,26 @@ def regular(R: Array) -> bool:
 
 def _roughly(regression: Regression, sigma: Array) -> Array:
     """Return least-squares phi (b,) from the normal equations where they have enough digits for residuals."""
+    found = _normal(regression, sigma)
+    return solve(regression, sigma) if found is None else found[1]
+
+
+def columns_factor(regression: Regression, sigma: ArrayLike) -> Array:
+    """Return a triangle R (b or more, b) with the singular values of the regressor, joints divided by sigma (n,)."""
+    found = _normal(regression, sigma)
+    return regression.factor(sigma)[:, :-1] if found is None else found[0]
+
+
+def _normal(regression: Regression, sigma: ArrayLike) -> tuple[Array, Array] | None:
+    """Return Cholesky's factor (b, b) of the normal equations and their phi (b,), None where digits are too few."""
     from scipy.linalg.lapack import dposv
 
+    if not regression.seen.all():
+        return None
     gram = upper_gram(regression, regression.joint_factors, sigma)
-    if regression.seen.all():
-        R, phi, failed = dposv(gram[:-1, :-1].T, gram[:-1, -1], lower=1)
-        if not failed and (R.diagonal() > _DIGITS * np.sqrt(gram.diagonal()[:-1])).all():
-            return np.asarray(phi)
-    return solve(regression, sigma)
+    R, phi, failed = dposv(gram[:-1, :-1].T, gram[:-1, -1], lower=1)
+    enough = not failed and (R.diagonal() > _DIGITS * np.sqrt(gram.diagonal()[:-1])).all()
+    return (np.tril(R), phi) if enough else None
 
 
 def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:

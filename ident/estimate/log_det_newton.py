@@ -75,11 +75,16 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Target:
-    """|A x - z|^2 + constant: the mean squared weighted residual."""
+    """|A x - z|^2 + constant: the mean squared weighted residual.
+
+    local: gives the program at links L L' and multipliers R R', residuals r, curvature y / s of each sign; None where
+    rounding leaves nothing of the product of links and multipliers.
+    """
 
     A: Array
     z: Array
     constant: float
+    local: Callable[[Array, Array, Array, Array], _Local | None]
 
     @cached_property
     def rounding(self) -> float:
@@ -108,7 +113,7 @@ class LogDetNewton:
     """
 
     def __init__(self, model: Model, base: BaseParameters, coordinates: Coordinates, bounds: Bounds):
-        self._base, self._coordinates = base, coordinates
+        self._coordinates, self._K = coordinates, base.K @ coordinates.T
         self._links, p = model.n_rigid, len(coordinates.T)
         blocks = feasible(model, bounds, coordinates)
         rows = {cone: np.concatenate([o.A for o in blocks if o.cone == cone]) for cone in ("zero", "nonnegative")}
@@ -139,7 +144,7 @@ class LogDetNewton:
         found: list[Array] = []
         x, before = None, weights[0]
         with one_thread():
-            target = self._target(factor, samples)
+            target = self._target(factor, samples, self._linear)
             for weight in weights:
                 known = self._known.get(weight)
                 near = None if known is None else self._minimised(target, weight, known, 0.0, far=False)
@@ -197,12 +202,11 @@ class LogDetNewton:
         x = _joined(L, terms)
         r, s = target.A @ x - target.z, self._room(x)
         mu *= float(r @ r) + target.constant + weight
-        local_at = self._locals(target, self._linear)
         for _ in range(STEPS):
             size = float(r @ r) + target.constant + weight
             last = ACCURACY * size / max(len(s), 1)
             mu = max(mu, last)
-            local = local_at(L, R, r, y / s)
+            local = target.local(L, R, r, y / s)
             if local is None:
                 break
             aim, shift = np.where(self._stated, weight, mu), _diagonal(weight / local.v)
@@ -229,10 +233,7 @@ class LogDetNewton:
         """
         if not self.interior or self.lost > PATIENCE:
             return None
-        target, links = self._target(factor, samples), self._links
-        if ridge:
-            A = np.concatenate([target.A, np.sqrt(ridge) * np.eye(target.A.shape[1])])
-            target = _Target(A, np.append(target.z, np.zeros(target.A.shape[1])), target.constant)
+        target, links = self._target(factor, samples, self._coordinates.trace, ridge), self._links
         r, s = target.A @ self._start - target.z, self._h - self._G @ self._start
         mu = 0.1 * float(r @ r) + 1e-3 * target.constant + 1e-9 * float(target.z @ target.z)
         mu /= 4 * links // 10 + len(s)
@@ -254,12 +255,11 @@ class LogDetNewton:
         L, R, terms, y = start.L, start.R, start.terms, start.y
         x = _joined(L, terms)
         r, s = target.A @ x - target.z, self._room(x)
-        local_at = self._locals(target, self._linear if weight else self._coordinates.trace)
         count, halfway = 4 * links // 10 + len(s), start
         for _ in range(CENTRAL):
             slope, enough, last = self._aims(target, weight, float(r @ r), count, gap)
             aims = np.where(self._stated & (weight > 0.0), weight, last)
-            local = local_at(L, R, r, y / s)
+            local = target.local(L, R, r, y / s)
             if local is None:
                 break
             v, now = local.v, (float(np.sum(local.v**2)) + float(y @ s)) / count
@@ -268,11 +268,10 @@ class LogDetNewton:
                 halfway = _Point(L, R, terms, y)
             base = local.gradient + slope * local.linear
             shift, aim = _diagonal((0.0 if far else weight or last) / v), np.zeros(len(s)) if far else aims
-            d, ds, dy, _ = self._direction(local, base, shift, aim, y, s)
-            decrement = -float((base + (aim / s) @ local.G) @ d - shift @ d[:links])
+            d, ds, dy, change = self._direction(local, base, shift, aim, y, s)
             cross, fall = second_order(v, d, shift)
             short = 1.0 - 1.0 / max(1.0, -min(fall, _fall(ds / s), _fall(dy / y)))
-            found = not far and decrement < enough
+            found = not far and -change < enough
             if far or short == 0.0:
                 mu = max(short**3, 1e-3) * now if far else 0.0
                 aim = np.maximum(mu, aims) - ds * dy
@@ -318,21 +317,17 @@ class LogDetNewton:
         ds = -local.G @ d
         return d, ds, (aim - y * ds) / s - y, float(gradient @ d)
 
-    def _target(self, factor: Array, samples: float) -> _Target:
-        b, scale = len(self._base.names), 1.0 / np.sqrt(samples)
-        A = factor[:b, :b] @ self._base.K @ self._coordinates.T * scale
-        return _Target(A, factor[:b, b] * scale, float((factor[b, b] * scale) ** 2))
-
-    def _locals(self, target: _Target, linear: Array) -> Callable[[Array, Array, Array, Array], _Local | None]:
-        """Return what gives the program at links L L' and multipliers R R', residuals r, curvature y / s of each sign.
-
-        It returns None where rounding leaves nothing of the product of links and multipliers.
-        """
+    def _target(self, factor: Array, samples: float, linear: Array, ridge: float = 0.0) -> _Target:
+        """Return the square, and ridge |x|^2 with it, where `linear` is what the weight is multiplied with."""
         from ident.estimate.newton_kernels import scaled  # which imports numba
 
-        m, links, wide = len(target.A), self._links, self._wide
+        b, links, wide, scale = len(self._K), self._links, self._wide, 1.0 / np.sqrt(samples)
+        A, z = factor[:b, :b] @ self._K * scale, factor[:b, b] * scale
+        if ridge:
+            A, z = np.concatenate([A, np.sqrt(ridge) * np.eye(A.shape[1])]), np.append(z, np.zeros(A.shape[1]))
+        m = len(A)
         g = m + int(wide.sum())
-        rows = np.concatenate([np.sqrt(2.0) * target.A, self._G[wide], linear[None], self._E])
+        rows = np.concatenate([np.sqrt(2.0) * A, self._G[wide], linear[None], self._E])
         ends, turned, G = _zeros(rows[:m, :links]), rows.copy(), self._G.copy()
         bands = [*_bands(ends[:, 0], m), *([(m, 0)] if g > m else ())]
 
@@ -343,15 +338,13 @@ class LogDetNewton:
             if g > m:
                 G[wide] = turned[m:g]
                 turned[m:g] *= np.sqrt(curvature[wide])[:, None]
-            if not np.abs(turned[:g]).max() < 1e100:
-                return None
             added = np.concatenate([np.ones(links), self._squares @ curvature])
             step = _factored(turned[:g], bands, added, turned[g + 1 :])
             if g > m:
                 turned[m:g, links:] = rows[m:g, links:]
-            return _Local(B, inverse, v, G, turned[g], np.sqrt(2.0) * (r @ turned[:m]), step)
+            return step and _Local(B, inverse, v, G, turned[g], np.sqrt(2.0) * (r @ turned[:m]), step)
 
-        return at
+        return _Target(A, z, float((factor[b, b] * scale) ** 2), at)
 
 
 def _zeros(rows: Array) -> NDArray[np.int64]:
@@ -396,10 +389,10 @@ def _joined(L: Array, terms: Array) -> Array:
     return np.append((L @ L.mT).reshape(-1, 16) @ SYMMETRIC, terms)
 
 
-def _factored(root: Array, bands: list[tuple[int, int]], added: Array, E: Array) -> Callable[[Array], Array]:
+def _factored(root: Array, bands: list[tuple[int, int]], added: Array, E: Array) -> Callable[[Array], Array] | None:
     """Return what solves for d = argmin gradient @ d + |root @ d|^2 / 2 + added @ d^2 / 2 with E @ d = 0.
 
-    bands: as `_bands` of the rows of root.
+    bands: as `_bands` of the rows of root. None where numbers have grown beyond all size.
     """
     from scipy.linalg.blas import dsyrk
     from scipy.linalg.lapack import dpotrf, dpotrs
@@ -409,6 +402,8 @@ def _factored(root: Array, bands: list[tuple[int, int]], added: Array, E: Array)
         hessian[c:, c:] += dsyrk(1.0, root[k:end, c:].T)
     diagonal = hessian.T.reshape(-1)[:: len(hessian) + 1]
     diagonal += added
+    if not diagonal.max() < 1e200:
+        return None
     unit = np.sqrt(diagonal)
     R, failed = dpotrf(hessian, overwrite_a=1, clean=0)
     if failed or (R.diagonal() < 1e-6 * unit).any():  # the square has lost half of the digits

@@ -138,8 +138,8 @@ def low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key:
 
 
 def in_eights(x: Array) -> Array:
-    """Return x (N, k) as (N, 8 g), with columns of zeros."""
-    return np.pad(x, ((0, 0), (0, -x.shape[1] % 8)))
+    """Return x (N, k) as (N, 8 g), with columns of zeros; x itself where it has as many."""
+    return np.pad(x, ((0, 0), (0, -x.shape[1] % 8))) if x.shape[1] % 8 else x
 
 
 def memory(cutoff_hz: float, rate_hz: float, order: int) -> int:
@@ -155,7 +155,7 @@ def decimate(array: ArrayLike, factors: Sequence[int]) -> Array:
     decimate(Y) theta = decimate(Y theta): regressor and torque are thinned alike. Raises LogError for a factor outside
     2 to 13 or too few rows.
     """
-    whole = np.asarray(array, dtype=np.float64)
+    whole = np.ascontiguousarray(array, dtype=np.float64)
     flat = in_eights(whole.reshape(len(whole), -1))
     thin = np.concatenate(list(thinned((flat[a : a + BLOCK] for a in range(0, len(flat), BLOCK)), checked(factors))))
     return np.ascontiguousarray(thin[:, : whole[:1].size].reshape(-1, *whole.shape[1:]))

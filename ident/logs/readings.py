@@ -69,7 +69,8 @@ def least_noise(tau: Array) -> Array:
     found, apart = np.full(part.shape[1], np.inf), np.ascontiguousarray(part.T)
     for k in range(1, _ORDER + 1):
         apart = np.diff(apart, axis=1)
-        found = np.minimum(found, np.median(np.abs(apart), axis=1) / _MEDIAN / np.sqrt(comb(2 * k, k)))
+        usual = np.median(np.abs(apart), axis=1, overwrite_input=True)
+        found = np.minimum(found, usual / _MEDIAN / np.sqrt(comb(2 * k, k)))
     return np.asarray(np.maximum(found, steps))
 
 

@@ -74,8 +74,13 @@ class Model:
 
     def term_columns(self, q: Array, qd: Array, qdd: Array, *, signals: Mapping[str, Array] = NO_SIGNALS) -> Array:
         """Return the joint terms' columns (n_entries, N) in the order of `term_entries`; signals: as of `regressor`."""
-        parts = [each.columns(term, self.robot, q, qd, qdd, signals) for term in self.terms]
-        return np.concatenate(parts) if parts else np.empty((0, len(qd)))
+        q, qd, qdd = map(np.asfortranarray, (q, qd, qdd))  # a term reads joints, one after the other
+        found, start = np.empty((len(self.term_entries), len(qd))), 0
+        for term in self.terms:
+            part = each.columns(term, self.robot, q, qd, qdd, signals)
+            found[start : start + len(part)] = part
+            start += len(part)
+        return found
 
     def term_pull_back(self, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:
         """Return the derivative (3, N, n) of sum(weights * term_columns) with respect to q, qd, qdd."""

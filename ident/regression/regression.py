@@ -93,8 +93,18 @@ def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
         regression,
         base=BaseParameters(names, kept_, base.K[list(kept)], base.standard),
         parameters=tuple(tuple(place[k] for k in columns if k in place) for columns in regression.parameters),
-        segments=regression.mapped(lambda j, F: r_factor(F[:, [*own[j], -1]])),
+        segments=regression.mapped(lambda j, F: _of_columns(F, own[j])),
     )
+
+
+def _of_columns(F: Array, own: list[int]) -> Array:
+    """Return the R factor (k + 1, k + 1) of k columns of a factor and its torque; of the first ones it is part of F."""
+    k = len(own)
+    if own != list(range(k)):
+        return r_factor(F[:, [*own, -1]])
+    found = F[: k + 1, [*own, -1]]
+    found[k] = np.append(np.zeros(k), np.linalg.norm(F[k:, -1]))
+    return found
 
 
 def once(segment: Segment, seen: dict[str, str]) -> None:
@@ -262,7 +272,7 @@ class Regression:
         """Which base parameters' columns (b,) are more than ROUNDING in these logs."""
         squares = np.zeros(len(self.base.names))
         for j, r in enumerate(self.joint_factors):
-            squares[list(self.parameters[j])] += np.sum(r[:, :-1] ** 2, axis=0)
+            squares[list(self.parameters[j])] += np.einsum("ij,ij->j", r[:, :-1], r[:, :-1])
         return np.asarray(squares > ROUNDING**2 * squares.max(initial=0.0))
 
     def unseen(self) -> tuple[str, ...]:

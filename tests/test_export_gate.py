@@ -12,6 +12,7 @@ from export_readers import estimate_of
 from identified import case
 from typer.testing import CliRunner
 
+from ident.cli.console import register
 from ident.cli.report import export
 from ident.compare.validate import Predicted, ValidatedRecording, Validation, validate
 from ident.errors import EstimationError, InfeasibleError, InputError, ModelError
@@ -214,7 +215,7 @@ def test_unknown_targets_name_the_nearest(tmp_path):
 @pytest.fixture
 def call():
     app = typer.Typer()
-    app.command()(export)
+    register(app, export)
 
     def run(*arguments):
         return CliRunner().invoke(app, [str(a) for a in arguments])

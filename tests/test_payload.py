@@ -14,6 +14,7 @@ from seeds import cases
 from synthetic import random_theta, recording
 from typer.testing import CliRunner
 
+from ident.cli.console import register
 from ident.cli.report import payload
 from ident.errors import EstimationError, InputError, ModelError, RegressionError
 from ident.estimate import estimated
@@ -382,7 +383,7 @@ def test_a_robot_with_two_ends_needs_a_link():
 # ---- the command ---------------------------------------------------------------------------------------------------
 
 app = typer.Typer()
-app.command()(payload)
+register(app, payload)
 
 
 def ident(*args: object) -> tuple[int, str]:

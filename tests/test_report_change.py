@@ -118,10 +118,11 @@ def test_the_command(tmp_path):
     import typer
     from typer.testing import CliRunner
 
+    from ident.cli.console import register
     from ident.cli.report import report
 
     app = typer.Typer()
-    app.command()(report)
+    register(app, report)
     call = CliRunner().invoke
     files = [str(save_estimate(e, tmp_path / f"{n}.json")) for n, e in
              (("a", case().wls), ("b", after(lift__viscous=1.3)))]  # fmt: skip

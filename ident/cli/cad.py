@@ -11,7 +11,7 @@ import typer
 
 from ident import pipelines
 from ident.cli.answers import answer, cad_links, cad_sheet, checked, diagnosed, refined
-from ident.cli.console import EXIT_CODES, PROBLEMS, ExperimentPath, guarded, out_option, progress, say, show
+from ident.cli.console import PROBLEMS, ExperimentPath, out_option, progress, register, say, show
 from ident.errors import plural
 from ident.pipelines.wishes import CadWishes, Frames, Products, RefineWishes
 from ident.tell import LOG
@@ -38,8 +38,6 @@ Source = Annotated[
 TableOut = out_option("cad.csv", "Table to write, .csv or .toml")
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def read(
     source: Source,
     out: Annotated[Path | None, TableOut] = None,
@@ -48,8 +46,8 @@ def read(
     robot: Annotated[Path | None, "Robot whose links the table must have"] = None,
 ) -> None:
     """Print what a report, a folder of reports or a table says; --out writes it as a table."""
+    from ident.cad.read import is_sheet
     from ident.cad.sheets.read import read_sheet
-    from ident.cad.source import is_sheet
     from ident.pipelines.checked_cad import table_ending
 
     table_ending(out)
@@ -66,8 +64,6 @@ def read(
         say(f"wrote {out.name}, {len(cad.links)} links")
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def check(
     source: Source,
     meshes: Annotated[Path | None, "Folder of a URDF's meshes or of its package, where not its own"] = None,
@@ -87,8 +83,6 @@ def check(
         raise typer.Exit(PROBLEMS)
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def doctor(
     experiment: ExperimentPath,
     wishes: CadWishes,
@@ -107,8 +101,6 @@ def doctor(
         raise typer.Exit(PROBLEMS)
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def refine(experiment: ExperimentPath, out: Annotated[Path, TableOut], wishes: CadWishes, how: RefineWishes) -> None:
     """Correct what the doctor is sure of, and write the table that agrees with the logs and is closest to CAD."""
     from ident.report.text import number, table
@@ -123,8 +115,6 @@ def refine(experiment: ExperimentPath, out: Annotated[Path, TableOut], wishes: C
     _end(done)
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def report(
     experiment: ExperimentPath,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write")],
@@ -139,6 +129,9 @@ def report(
     names = sorted(p.name + "/" * p.is_dir() for p in out.iterdir())
     say(f"wrote {', '.join(names)} to {out}")
     _end(done)
+
+
+register(app, read, check, doctor, refine, report)
 
 
 def show_checked(found: CheckedCad) -> None:

@@ -47,6 +47,12 @@ EXIT_CODES = (
 )
 
 
+def register(app: typer.Typer, *commands: Callable[..., None]) -> None:
+    """Give an app commands, each as `guarded` and with the exit codes below its help."""
+    for command in commands:
+        app.command(epilog=EXIT_CODES)(guarded(command))
+
+
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
     """Turn errors that `ident` raises on purpose into one sentence and an exit code, and answer as is asked."""
     command = spelt_out(command)

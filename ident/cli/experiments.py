@@ -1,4 +1,4 @@
-"""The commands `ident init`, `select`, `doctor` and `fleet`, and waiting until a file of an experiment changes."""
+"""The commands `ident init`, `check`, `select`, `doctor` and `fleet`, and waiting until an experiment changes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, asked, parts_of
-from ident.cli.console import PROBLEMS, ExperimentPath, command_line, guarded, progress, say, show, tell_aside
+from ident.cli.answers import answer, asked, checked, parts_of
+from ident.cli.cad import show_checked
+from ident.cli.console import (
+    PROBLEMS,
+    ExperimentPath,
+    command_line,
+    ended,
+    progress,
+    say,
+    show,
+    show_notes,
+    show_steps,
+    tell_aside,
+)
 from ident.errors import IdentError, plural
 from ident.pipelines.wishes import Sharing
 from ident.tell import LOG
 
 if TYPE_CHECKING:
     from ident.compare.causes.causes import Cause
+    from ident.logs import LogReport
+    from ident.pipelines.checks import CheckedRobot
+    from ident.pipelines.loaded import Loaded
     from ident.pipelines.questions import Question
 
 
-@guarded
 def select(experiment: ExperimentPath) -> None:
     """Choose friction and other joint terms by what they predict of parts of the logs left out."""
     from ident.report.outcome_text import selection_sentences, tried_rows
@@ -47,7 +61,6 @@ def select(experiment: ExperimentPath) -> None:
             typer.echo(line)
 
 
-@guarded
 def doctor(experiment: ExperimentPath) -> None:
     """Find what is wrong with the robot file, logs, model or CAD table of an experiment, and say what to change."""
     from ident.report.outcome_text import examination_sentences
@@ -71,11 +84,87 @@ def _told(cause: Cause) -> dict[str, Any]:
     return {"kind": cause.mistake.kind, "where": cause.where, "file": cause.mistake.file, **told}
 
 
+def check(
+    file: Annotated[Path, typer.Argument(help="Robot, CAD table, dataset.toml, log file or experiment")],
+    robot: Annotated[Path | None, "Robot that a CAD table or a log belongs to"] = None,
+    recording: Annotated[str | None, "Only this recording of a data set"] = None,
+    plot: Annotated[Path | None, "Folder for a picture of each recording"] = None,
+) -> None:
+    """Say what a file is and whether it can be used; exit code 4 when there are problems."""
+    from ident.pipelines.checks import CheckedExperiment, CheckedLogs, CheckedRobot
+
+    found = pipelines.check(file, robot=robot, recording=recording, plot=plot)
+    answer(**checked(found))
+    if isinstance(found, CheckedRobot):
+        _show_robot(found)
+    elif isinstance(found, CheckedLogs):
+        for report in found.reports:
+            _show_log(report)
+        say(*(f"wrote {picture}" for picture in found.pictures))
+    elif isinstance(found, CheckedExperiment):
+        _show_experiment(found.loaded)
+    else:
+        show_checked(found)
+    if found.problems:
+        raise ended(f"{plural(found.problems, 'problem')} found", PROBLEMS)
+
+
+def _show_robot(found: CheckedRobot) -> None:
+    import numpy as np
+
+    from ident.report.text import number, table
+
+    robot, (kept, dropped) = found.robot, found.margin
+    gravity = " ".join(f"{g:g}" for g in robot.gravity)
+    say(f"robot '{robot.name}': {plural(robot.n, 'joint')}, gravity {gravity} m/s^2 in the base frame")
+    say(f"torque can show {plural(found.combinations, 'combination')} of its {10 * robot.n} link parameters")
+    say(f"(singular values down to {kept:.1g} of the largest count, those up to {dropped:.0e} of it are zero)")
+    if found.doubtful:
+        LOG.info(
+            "the number of combinations hangs on the last digits of the description: angles or lengths that just "
+            "miss zero, a right angle or each other make combinations that no log can tell from noise"
+        )
+    for note in robot.notes:
+        LOG.info(note)
+    masses = np.full(robot.n, np.nan) if robot.inertials is None else robot.inertials[:, 0]
+    rows = []
+    for joint, link, mass, verdict in zip(robot.joints, robot.links, masses, found.verdicts, strict=True):
+        parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
+        limits = f"{number(joint.limits.lower, 3)} to {number(joint.limits.upper, 3)}"
+        shown = number(None if verdict == "no inertial" else float(mass))
+        rows.append((joint.name, joint.kind, f"{parent} - {link}", limits, shown, verdict))
+    columns = ("joint", "kind", "between", "range [rad; m]", "mass [kg]", "link")
+    show(table("", columns, rows, ["bad" if v.startswith("cannot") else "" for v in found.verdicts]))
+
+
+def _show_log(found: LogReport) -> None:
+    from ident.logs.check import NOTES
+    from ident.report.text import number
+
+    say(f"recording '{found.name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")
+    span = f"others, {number(found.dt_min * 1e3)} to {number(found.dt_max * 1e3)}"
+    show_steps(found.steps, found.samples - 1, span)
+    for kind in dict.fromkeys(f.kind for f in found.findings):
+        same, note = [f for f in found.findings if f.kind == kind], kind in NOTES
+        for f in same[:1] if note else same:  # notes are alike from joint to joint
+            more = f" ({len(same) - 1} more like it: all by --json)" if note and len(same) > 1 else ""
+            say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", style="" if note else "bold red")
+    if all(f.kind in NOTES for f in found.findings):
+        say("  no problem", style="green")
+
+
+def _show_experiment(loaded: Loaded) -> None:
+    e = loaded.experiment
+    say(f"experiment {e.heading}")
+    say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
+    say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
+    show_notes(loaded)
+
+
 #: Robots that failed, and such as are printed by name.
 _NAMED = 10
 
 
-@guarded
 def fleet(
     file: Annotated[Path, typer.Argument(metavar="FLEET", help="fleet.toml: robots with an experiment or logs each")],
     share: Sharing,
@@ -104,7 +193,6 @@ def fleet(
         raise typer.Exit(PROBLEMS)
 
 
-@guarded
 def init(
     files: Annotated[
         list[Path],

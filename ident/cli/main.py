@@ -30,17 +30,16 @@ from ident.cli.console import (
     ExperimentPath,
     attempted,
     command_line,
-    guarded,
     out_option,
     progress,
+    register,
     say,
     show,
     show_calibration,
     show_notes,
     tell_aside,
 )
-from ident.cli.experiments import changes, doctor, fleet, init, select
-from ident.cli.files import check
+from ident.cli.experiments import changes, check, doctor, fleet, init, select
 from ident.cli.motions import codegen, dynamics, excite, postures, sweep
 from ident.cli.report import export, payload, report
 from ident.errors import InputError, plural
@@ -79,8 +78,6 @@ def _main(
     """Take the options that stand before the command."""
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def run(
     share: Sharing,
     experiment: ExperimentPath = Path(),
@@ -112,8 +109,6 @@ def _run(experiment: Path, share: Sharing, out: Path | None) -> None:
     _end(result)
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def fit(
     experiment: ExperimentPath,
     share: Sharing,
@@ -136,8 +131,6 @@ def fit(
     _end(found)
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def compress(
     experiment: ExperimentPath,
     share: Sharing,
@@ -154,8 +147,6 @@ def compress(
     say(f"wrote {out}")
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def compare(
     estimate: EstimatePath,
     cad: Annotated[Path | None, "CAD table (.csv, .toml); without: the experiment's, or with --robot its own"] = None,
@@ -171,8 +162,6 @@ def compare(
     _show_comparison(found, everything, read_robot(of).slides)
 
 
-@app.command(epilog=EXIT_CODES)
-@guarded
 def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     """Predict the recordings that the experiment keeps for validation, and record the verdict in the estimate."""
     from ident.export.gate import VERDICT
@@ -188,9 +177,8 @@ def validate(estimate: EstimatePath, experiment: ExperimentPath) -> None:
     _end(found)
 
 
-_OTHERS = (init, check, doctor, select, fleet, dynamics, codegen, excite, postures, sweep, export, payload, report)
-for _command in _OTHERS:
-    app.command(epilog=EXIT_CODES)(_command)
+register(app, run, fit, compress, compare, validate, init, check, doctor, select, fleet, dynamics, codegen, excite)
+register(app, postures, sweep, export, payload, report)
 app.add_typer(cad_app, name="cad")
 
 

@@ -15,7 +15,6 @@ from ident.cli.console import (
     JOINT_NUMBERS,
     RobotPath,
     command_line,
-    guarded,
     joint_numbers,
     numbers,
     out_option,
@@ -50,7 +49,6 @@ MEANINGS = {
 }
 
 
-@guarded
 def excite(
     robot: RobotPath,
     wishes: ExciteWishes,
@@ -142,7 +140,6 @@ OutPath = Annotated[
 ]
 
 
-@guarded
 def postures(robot: RobotPath, tour: PostureWishes, wishes: MoveWishes, out: OutPath = None) -> None:
     """A tour of postures at rest that tell most about gravity's parameters: no friction, no acceleration."""
     import numpy as np
@@ -161,7 +158,6 @@ def postures(robot: RobotPath, tour: PostureWishes, wishes: MoveWishes, out: Out
         )
 
 
-@guarded
 def sweep(
     robot: RobotPath,
     wishes: MoveWishes,
@@ -248,7 +244,6 @@ class Asked:
                 raise InputError("there is nothing to write", key=f"--{key}", fix=fix)
 
 
-@guarded
 def dynamics(
     robot: RobotPath,
     asked: Asked,
@@ -277,7 +272,6 @@ def dynamics(
         _torques(known, state)
 
 
-@guarded
 def codegen(
     robot: RobotPath,
     cad: CadPath = None,

@@ -11,7 +11,7 @@ import typer
 
 from ident import pipelines
 from ident.cli.answers import answer, asked, outcome, parts_of
-from ident.cli.console import EstimatePath, command_line, file_out, guarded, out_option, progress, say, show
+from ident.cli.console import EstimatePath, command_line, file_out, out_option, progress, say, show
 from ident.errors import InputError, plural
 from ident.pipelines.wishes import ExportWishes, PayloadWishes
 from ident.tell import LOG
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ident.robot import Robot
 
 
-@guarded
 def report(
     files: Annotated[
         list[Path],
@@ -80,7 +79,6 @@ def _list(wanted: bool) -> None:
         raise typer.Exit
 
 
-@guarded
 def export(
     form: Annotated[
         str, typer.Argument(metavar="FORMAT", help="What to write, one or several such as urdf,c; --list explains each")
@@ -104,7 +102,6 @@ def export(
         say(f"wrote {file.path}")
 
 
-@guarded
 def payload(
     experiment: Annotated[
         Path, typer.Argument(metavar="EXPERIMENT", help="Experiment whose fitted recordings are without the load")

@@ -56,6 +56,14 @@ from ident.jit import cached_njit
 CHUNK = 256
 
 
+@njit
+def _room(n: int, pairs: int) -> Any:
+    """Return work arrays for n links: rotations, position, w, al, a, and two with as many vectors a link as `pairs`."""
+    each = 3 * n * LANES
+    motion = (np.empty(3 * each), np.empty(each), np.empty(each), np.empty(each), np.empty(each))
+    return (*motion, np.empty(pairs * each), np.empty(pairs * each))
+
+
 @njit(error_model="numpy")
 def _regressor_block(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, s: int, work: Any, rows: Any) -> None:
     """Write the regressor of samples s to s + 7 into rows (LANES, n_columns)."""
@@ -106,16 +114,7 @@ def regressor_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, terms: Any
     n = q.shape[1]
     samples = q.shape[0]
     for chunk in prange((samples + CHUNK - 1) // CHUNK):
-        each = 3 * n * LANES
-        vectors = (
-            np.empty(each),
-            np.empty(each),
-            np.empty(each),
-            np.empty(each),
-            np.empty(n * each),
-            np.empty(n * each),
-        )
-        work = (np.empty(3 * each), *vectors)
+        work = _room(n, n)
         rows = np.zeros((LANES, out.shape[1]))  # filled here, in the cache, and written out in one go
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK), LANES):
             _regressor_block(tree, q, qd, qdd, column, s, work, rows)
@@ -174,9 +173,7 @@ def inverse_dynamics_rows(tree: Any, inertials: Any, q: Any, qd: Any, qdd: Any, 
     n = q.shape[1]
     samples = q.shape[0]
     for chunk in prange((samples + CHUNK - 1) // CHUNK):
-        each = 3 * n * LANES
-        vectors = (np.empty(each), np.empty(each), np.empty(each), np.empty(each), np.empty(each), np.empty(each))
-        work = (np.empty(3 * each), *vectors)
+        work = _room(n, 1)
         for s in range(chunk * CHUNK, min(samples, (chunk + 1) * CHUNK), LANES):
             _inverse_dynamics_block(tree, inertials, q, qd, qdd, wrenches, s, work, out)
 
@@ -290,9 +287,7 @@ def regressor_pull_back_rows(tree: Any, q: Any, qd: Any, qdd: Any, column: Any, 
     samples = q.shape[0]
     for chunk in prange((samples + _PULL_BACK_CHUNK - 1) // _PULL_BACK_CHUNK):
         each = 3 * n * LANES
-        motion = (np.empty(3 * each), np.empty(each), np.empty(each), np.empty(each), np.empty(each))
-        twists = (np.empty(n * each), np.empty(n * each))
         bars = (np.empty(each), np.empty(each), np.empty(each), np.empty(n * each), np.empty(n * each))
-        work = (*motion, *twists, *bars)
+        work = (*_room(n, n), *bars)
         for s in range(chunk * _PULL_BACK_CHUNK, min(samples, (chunk + 1) * _PULL_BACK_CHUNK), LANES):
             _pull_back_block(tree, q, qd, qdd, column, cotangent, s, work, out)

@@ -404,7 +404,8 @@ def jacobian(robot: Robot, q: ArrayLike, frame: str, point: ArrayLike = (0.0, 0.
     from ident.dynamics.place_kernels import jacobian_rows
 
     (q,) = batch(robot, q=q)
-    link, at = _point(robot, frame, point)
+    link, local = _frame(robot, frame)
+    at = local.rotation @ checked(point, (3,), "point", ModelError) + local.position
     out = np.zeros((len(q), 6 * robot.n))
     if link >= 0:
         with kernel_threads(len(q)):
@@ -419,9 +420,3 @@ def _frame(robot: Robot, name: str) -> tuple[int, Pose]:
         problem = f"robot '{robot.name}' has no frame {name!r}{nearest(str(name), frames)}"
         raise ModelError(problem, key="frame", fix=f"Its frames are {', '.join(frames)}")
     return frames[name]
-
-
-def _point(robot: Robot, frame: str, point: ArrayLike) -> tuple[int, Array]:
-    """Return the link that carries a frame and a point (3,) of the frame in the link's axes."""
-    link, local = _frame(robot, frame)
-    return link, local.rotation @ checked(point, (3,), "point", ModelError) + local.position

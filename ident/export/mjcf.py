@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import InfeasibleError, RobotError
+from ident.errors import InfeasibleError
 from ident.export.existing import commented, own_bodies
 from ident.export.identified import ARMATURE, DAMPING, FRICTION, SPRING, Identified, Source, Written
 from ident.export.text import beside_world, filled, links, number, numbers, placed, xml_comment
@@ -102,9 +102,7 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     is no MJCF, has parts that are not understood (include, replicate, attach), would change the numbers (compiler
     settings), or describes another robot; what `own_bodies` raises.
     """
-    root = parse_xml(source.data, file=source.name)
-    if root.tag != "mujoco":
-        raise RobotError(f"the root element is <{root.tag}>, wanted <mujoco>", file=source.name, line=root.line)
+    root = parse_xml(source.data, file=source.name, wanted="mujoco")
     found = Mjcf(source.name, root)
     own = own_bodies(robot, item.inertials, found.bodies, found.joints, source.name)
     edits: list[Edit] = [commented(source.data, root, comment)]

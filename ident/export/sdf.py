@@ -88,9 +88,7 @@ def edited(source: Source, item: Identified, robot: Robot, comment: str) -> byte
     A joint without damping or friction in the model keeps the file's. Raises RobotError for a file that is no SDF, has
     parts that are not understood (nested models, include) or describes another robot; what `own_bodies` raises.
     """
-    root = parse_xml(source.data, file=source.name)
-    if root.tag != "sdf":
-        raise RobotError(f"the root element is <{root.tag}>, wanted <sdf>", file=source.name, line=root.line)
+    root = parse_xml(source.data, file=source.name, wanted="sdf")
     models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
     if len(models) != 1:
         raise RobotError(f"the file holds {len(models)} models, wanted one", file=source.name)

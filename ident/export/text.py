@@ -60,9 +60,8 @@ def quoted(text: str) -> str:
 
 
 def matlab(text: str) -> str:
-    """Return a MATLAB character vector."""
-    if any(not c.isprintable() for c in text):
-        raise ModelError(f"the name {text!r} holds characters that no program takes", fix="Rename the link or joint")
+    """Return a MATLAB character vector, of what `quoted` takes."""
+    quoted(text)
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -140,7 +140,9 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
     inputs |= hashes(wishes.scene)
     if scene is None:
         notes.append("no scene is given: nothing keeps the robot from touching itself or its surroundings")
-    basis = _basis(wishes)
+    elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
+    kind = FourierAndPolynomial if elsewhere else Fourier
+    basis = kind(2.0 * math.pi / wishes.duration, wishes.order)
     warm, seed = _resumed(wishes, robot, basis)
     notes += soft_told(robot)
     power = math.inf if wishes.power is None else wishes.power
@@ -257,12 +259,6 @@ def _sensible(wishes: ExciteWishes) -> None:
     if samples > _SAMPLES:
         fix = "Lower the sampling rate, or play the one period of trajectory.json several times"
         raise ExcitationError(f"the sampled files would have {samples:.3g} rows, wanted {_SAMPLES:g} at most", fix=fix)
-
-
-def _basis(wishes: ExciteWishes) -> Fourier:
-    elsewhere = wishes.start is not None and wishes.end is not None and wishes.end != wishes.start
-    base = 2.0 * math.pi / wishes.duration
-    return FourierAndPolynomial(base, wishes.order) if elsewhere else Fourier(base, wishes.order)
 
 
 def _resumed(wishes: ExciteWishes, robot: Robot, basis: Fourier) -> tuple[tuple[Trajectory, ...], int]:

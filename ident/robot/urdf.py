@@ -161,9 +161,7 @@ def _moved(joint: UrdfJoint, axis: Array, at: float) -> Pose:
 
 def parse_document(data: bytes, *, file: str | None = None) -> Urdf:
     """Return the links and joints of a URDF document; raises RobotError unless they form one tree."""
-    root = parse_xml(data, file=file)
-    if root.tag != "robot":
-        raise RobotError(f"the root element is <{root.tag}>, wanted <robot>", file=file, line=root.line)
+    root = parse_xml(data, file=file, wanted="robot")
     if macro := next((c for c in root.children if c.tag.startswith("xacro:")), None):
         problem = f"the file holds <{macro.tag}> and is a xacro template, not yet a URDF"
         raise RobotError(problem, file=file, line=macro.line, fix="Expand it first: xacro FILE > robot.urdf")

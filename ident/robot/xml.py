@@ -76,11 +76,11 @@ def read_bytes(path: str | Path, limit: int = MAX_BYTES) -> bytes:
     return tables.read_bytes(path, RobotError, limit)
 
 
-def parse_xml(data: bytes, *, file: str | None = None) -> Element:
+def parse_xml(data: bytes, *, file: str | None = None, wanted: str = "") -> Element:
     """Return the root element of an XML document in UTF-8.
 
-    Raises RobotError with the line for documents that are no XML, hold a DOCTYPE, are in another encoding, or are
-    nested deeper than MAX_DEPTH.
+    Raises RobotError with the line for documents that are no XML, hold a DOCTYPE, are in another encoding, are nested
+    deeper than MAX_DEPTH, or have another root than is wanted.
     """
     if b"\0" in data:  # expat would detect UTF-16 and count bytes of another text than ours
         raise RobotError("the file holds zero bytes, as UTF-16 and binary files do", file=file, fix="Save it as UTF-8")
@@ -126,7 +126,10 @@ def parse_xml(data: bytes, *, file: str | None = None) -> Element:
         if reason == expat.errors.XML_ERROR_NO_ELEMENTS:
             reason = "it ends before its root element does"
         raise RobotError(f"the file is not well-formed XML: {reason}", file=file, line=cause.lineno) from cause
-    return roots[0]
+    (root,) = roots
+    if wanted and root.tag != wanted:
+        raise RobotError(f"the root element is <{root.tag}>, wanted <{wanted}>", file=file, line=root.line)
+    return root
 
 
 def _scan(data: bytes, begin: int, line: int, values: dict[str, str]) -> tuple[Mapping[str, Attribute], int, bool]:

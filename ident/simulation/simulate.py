@@ -116,6 +116,8 @@ def simulate_fixed(
 
 
 def _simulated(taken: _Taken, solver: Callable[..., Any], breaks: Array, method: str) -> Simulation:
+    from scipy.interpolate import CubicHermiteSpline
+
     slope = Slope(taken.plant, taken.drives)
     try:
         with one_thread(), np.errstate(all="ignore"), warnings.catch_warnings():
@@ -139,17 +141,8 @@ def _simulated(taken: _Taken, solver: Callable[..., Any], breaks: Array, method:
         friction_law=plant.friction_law,
         method=method,
         evaluations=slope.evaluations,
-        state=taken.dense() or _cubic(t, y, np.concatenate([qd, qdd], axis=1)),
+        state=taken.dense() or (lambda at: np.asarray(CubicHermiteSpline(t, y, np.concatenate([qd, qdd], axis=1))(at))),
     )
-
-
-def _cubic(t: Array, y: Array, slope: Array) -> Callable[[Array], Array]:
-    def state(at: Array) -> Array:
-        from scipy.interpolate import CubicHermiteSpline
-
-        return np.asarray(CubicHermiteSpline(t, y, slope)(at))
-
-    return state
 
 
 def _breaks(t: Array, torque: TorqueFunction | None, period: float | None) -> Array:

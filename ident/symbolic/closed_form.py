@@ -232,16 +232,12 @@ def derive(arm: Mechanism, ring: Ring, inertials: Objects) -> Terms:
             D[i, j] = D[j, i] = D[i, j] + twice_kinetic(inertials[p], columns[i], columns[j])
     slopes = zeros(n, n, n)  # dD_ij/dq_k
     for i, j, k in itertools.product(range(n), repeat=3):
-        slopes[i, j, k] = _derivative(ring, D[i, j], k) if i <= j else slopes[j, i, k]
+        slopes[i, j, k] = ring.derivative(D[i, j], k) if i <= j else slopes[j, i, k]
     for i, j, k in itertools.product(range(n), repeat=3):
         c[i, j, k] = 0.5 * (slopes[i, j, k] + slopes[i, k, j] - slopes[j, k, i]) if j <= k else c[i, k, j]
     P = potential_energy(arm, inertials, q)
-    g[:] = [_derivative(ring, P, i) for i in range(n)]
+    g[:] = [ring.derivative(P, i) for i in range(n)]
     return Terms(ring, _parallel(arm), D, c, g)
-
-
-def _derivative(ring: Ring, x: Any, joint: int) -> Any:
-    return ring.derivative(x, joint) if isinstance(x, Fourier) else 0.0
 
 
 def _by_parameter(ring: Ring, x: Any, parameters: int) -> list[tuple[int, Fourier]]:

@@ -6,7 +6,7 @@ form, so equal things cancel and cos(q3 + q4) appears by itself where joints are
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,8 +113,10 @@ class Ring(NamedTuple):
         bias = int.from_bytes(bytes([_HALF]) * self.size, "little")
         return [byte - _HALF for byte in (key + bias).to_bytes(self.size + 1, "little")[: self.size]]
 
-    def derivative(self, x: Fourier, joint: int) -> Fourier:
-        """Return dx/dq of a joint."""
+    def derivative(self, x: Any, joint: int) -> Any:
+        """Return dx/dq of a joint, 0 of a number."""
+        if not isinstance(x, Fourier):
+            return 0.0
         terms = {}
         step = 1 << (_BITS * joint)
         for key, c in x.terms.items():

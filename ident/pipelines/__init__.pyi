@@ -1,6 +1,7 @@
 from .cad_tables import cad_doctor as cad_doctor
 from .cad_tables import cad_refine as cad_refine
 from .cad_tables import cad_report as cad_report
+from .changes import report_changes as report_changes
 from .checked_cad import cad_check as cad_check
 from .checked_cad import cad_read as cad_read
 from .checks import check as check
@@ -8,7 +9,6 @@ from .doctor import doctor as doctor
 from .doctor import files_of as files_of
 from .excitation import excite as excite
 from .fleet import fleet as fleet
-from .fleet import report_changes as report_changes
 from .identify import compare as compare
 from .identify import compress as compress
 from .identify import export as export

@@ -1,6 +1,4 @@
-"""Results beside each other: a fleet, many robots, each identified from its own logs, also beside an earlier table; and
-estimates against the first of them, before and after a service, one arm and its sister.
-"""
+"""A fleet: many robots, each identified from its own logs, beside each other and beside an earlier table."""
 
 from __future__ import annotations
 
@@ -9,11 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ident.compare.difference import COLUMNS, Change, changes
-from ident.compare.difference import compared as deviations
 from ident.errors import ConfigError, IdentError, InputError, need, plural
-from ident.estimate import Estimate
-from ident.estimate.storage import load_estimate
 from ident.files import short_names, whole_file, whole_folder
 from ident.pipelines.cluster import mapped, sharing
 from ident.pipelines.factors import fitted, of_recordings
@@ -23,12 +17,13 @@ from ident.pipelines.steps import Warned, processing_of
 from ident.pipelines.validated import validated
 from ident.pipelines.wishes import Sharing
 from ident.report.text import unit
-from ident.robot import read_robot
 from ident.tables import Table, read_toml, string, typed
 from ident.tell import Tell, logged
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ident.estimate import Estimate
 
 FILES = ("fleet.parquet", "fleet.html")
 #: The verdict of a robot that could not be fitted; its row has no parameter.
@@ -102,6 +97,7 @@ def fleet(
     raises for an experiment that all share, InputError where no robot could be fitted.
     """
     need("pyarrow")
+    from ident.compare.difference import compared
     from ident.report.several import write_fleet
 
     title, template, members = _read(Path(file))
@@ -110,22 +106,17 @@ def fleet(
     with whole_folder(where, FILES) as folder:
         with sharing(share) as client:
             template = None if template is None else _settled(template)
-            found = list(mapped(client, of_robot, template, members, tell, "identifying robots", failed_by))
+            found = list(mapped(client, of_robot, template, members, tell, "identifying robots", _lost))
         failed = {robot.name: robot.reason for robot in found if robot.verdict == FAILED}
         if len(failed) == len(found):
             name, why = next(iter(failed.items()))
             raise InputError(f"none of {plural(len(found), 'robot')} could be fitted; '{name}': {why}", file=file)
         tell("writing results", 0, 1)
-        table = deviations(_table(found), earlier)
+        table = compared(_table(found), earlier)
         _write_table(table, failed, folder / FILES[0])
         write_fleet(folder / FILES[1], title, table, failed, against=against, command=command)
         tell("writing results", 1, 1)
     return FleetResult(title, table, failed, where)
-
-
-def failed_by(member: Member, cause: IdentError) -> Identified:
-    """Return that nothing came of a robot, and why."""
-    return Identified(member.name, reason=str(cause))
 
 
 def of_robot(template: Loaded | None, member: Member) -> Identified:
@@ -134,36 +125,50 @@ def of_robot(template: Loaded | None, member: Member) -> Identified:
     from ident.report.verdict import verdict
 
     try:
-        loaded = _settled(require_load(load(member.file))) if template is None else with_data(template, member.file)
-        warned = list[Warned]()
+        loaded, warned = _loaded(template, member), list[Warned]()
         found = of_recordings(loaded)
         estimate = fitted(loaded, found, warned)
         validation = validated(loaded, estimate, found.regression, warned)
         estimate = with_validation(estimate, validation)
         judged = verdict(estimate, validation)
     except IdentError as cause:
-        return failed_by(member, cause)
+        return Identified(member.name, reason=str(cause))
     except Exception as cause:  # a mistake of ours: one robot of thousands does not end the others' work
         return Identified(member.name, reason=f"a bug of ident: {type(cause).__name__}: {cause}")
     total = None if validation is None else validation.total(validation.names[0])
-    names = estimate.base.names
+    return replace(
+        _identified(member.name, estimate, loaded),
+        torque_error=estimate.relative_total if total is None else total.relative_total,
+        verdict=judged.headline,
+        reason=judged.reason,
+    )
+
+
+def _identified(name: str, estimate: Estimate, loaded: Loaded) -> Identified:
     return Identified(
-        member.name,
-        names,
-        tuple(unit(parameter, loaded.robot.slides) for parameter in names),
+        name,
+        estimate.base.names,
+        tuple(unit(parameter, loaded.robot.slides) for parameter in estimate.base.names),
         tuple(estimate.phi.tolist()),
         tuple(estimate.covariance.standard_errors.tolist()),
         int(estimate.covariance.dof),
-        estimate.relative_total if total is None else total.relative_total,
-        judged.headline,
-        judged.reason,
     )
+
+
+def _loaded(template: Loaded | None, member: Member) -> Loaded:
+    if template is not None:
+        return with_data(template, member.file)
+    return _settled(require_load(load(member.file)))
 
 
 def _settled(loaded: Loaded) -> Loaded:
     """Return an experiment with the friction and the processing that its logs ask for."""
     loaded = with_friction(loaded, [])
     return replace(loaded, processing=processing_of(loaded))
+
+
+def _lost(member: Member, cause: InputError) -> Identified:
+    return Identified(member.name, reason=str(cause))
 
 
 # ---- files ---------------------------------------------------------------------------------------------------------
@@ -208,6 +213,8 @@ def _names(files: Sequence[Path]) -> list[str]:
 def _table(found: Sequence[Identified]) -> pd.DataFrame:
     import pandas as pd
 
+    from ident.compare.difference import COLUMNS
+
     rows = [
         (robot.name, *row, robot.dof, robot.torque_error, robot.verdict, robot.reason)
         for robot in found
@@ -249,35 +256,3 @@ def read_table(path: str | Path) -> pd.DataFrame:
     for name in needed[:2]:
         frame[name] = found[name].to_pandas()
     return frame
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """Estimates with short names, the first of which the others are compared with, and their changes."""
-
-    estimates: tuple[tuple[str, Estimate], ...]
-    changes: Sequence[Change]
-    slides: frozenset[str] | None
-
-
-def report_changes(
-    estimates: Sequence[Path],
-    out: str | Path,
-    *,
-    robot: Path | None = None,
-    figures: Path | None = None,
-    command: str = "",
-) -> Compared:
-    """Write how estimates differ from the first of them to `out` (.html, .pdf).
-
-    robot: theirs, which gives friction its units. figures: as for `report`. Raises InputError for another ending,
-    ModelError for estimates of different models.
-    """
-    from ident.report.page import known_format
-    from ident.report.several import write_comparison
-
-    known_format(out)
-    named = tuple(zip(short_names(estimates), [load_estimate(file) for file in estimates], strict=True))
-    slides = None if robot is None else read_robot(robot).slides
-    write_comparison(out, named, command=command, pictures=figures, prismatic=slides)
-    return Compared(named, changes(named), slides)

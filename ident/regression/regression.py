@@ -418,17 +418,15 @@ def _moments(regression: Regression) -> Array:
 
     Those by the sign of a velocity are moved by its noise at standstill.
     """
-    b = len(regression.base.names)
-    found = np.zeros((b, b))
-    for r, own, rows in zip(regression.joint_factors, regression.parameters, regression.rows, strict=True):
-        found[np.ix_(own, own)] += r[:, :-1].T @ r[:, :-1] / max(rows, 1.0)
+    mean = upper_gram(regression, regression.joint_factors, np.sqrt(np.maximum(regression.rows, 1.0)))
     smooth = [k for k, name in enumerate(regression.base.names) if name.rpartition(".")[2] in SMOOTH]
-    return found[np.ix_(smooth, smooth)]
+    found = mean[np.ix_(smooth, smooth)]
+    return np.asarray(found + np.triu(found, 1).T)
 
 
 def _apart(a: Array, b: Array) -> float:
-    size = or_one(np.sqrt((np.diag(a) + np.diag(b)) / 2))
-    return float(np.sqrt(np.mean(((a - b) / np.outer(size, size)) ** 2)))
+    share = 1.0 / or_one((a.diagonal() + b.diagonal()) / 2)
+    return float(np.sqrt(share @ (a - b) ** 2 @ share)) / len(a)
 
 
 def _joined(each: list[list[Segment]]) -> list[Segment]:

@@ -224,11 +224,7 @@ def columns(
     if hasattr(term, "require"):
         term.require(*seen)
     if getattr(term, "remembers", False) and RUN_UP in signals and len(q):
-        ahead = seen[0][:, :1] + _seen(term, robot, signals[RUN_UP])
-        still = ((0, 0), (ahead.shape[1], 0))  # of all but q, whose way alone counts there
-        beside = {name: np.pad(x, still[2 - np.ndim(x) :]) for name, x in more.items()}
-        way = np.hstack([ahead, seen[0]])
-        found = term.column(way, *(np.pad(x, still) for x in seen[1:]), **beside)[:, -len(q) :]
+        found = _led_in(term, _seen(term, robot, signals[RUN_UP]), seen, more)
     else:
         found = term.column(*seen, **more)
     if not hasattr(term, "along"):
@@ -259,6 +255,19 @@ def _seen(term: Term, robot: Robot, x: Array) -> Array:
     if hasattr(term, "along"):
         return np.asarray(along(term, robot)[1] @ x.T)
     return x.T if term.joints is None else x.T[chosen(term.joints, robot)]
+
+
+def _led_in(term: Term, run_up: Array, states: Sequence[Array], signals: Mapping[str, Array]) -> Array:
+    """Return the column (m, N) from q, qd, qdd (m, N) after a run-up (m, K), of which the way of q alone counts."""
+    q, *rates = states
+    ahead = np.zeros(run_up.shape[1])
+
+    def padded(x: Array) -> Array:
+        return np.concatenate([np.broadcast_to(ahead, (*x.shape[:-1], len(ahead))), x], axis=-1)
+
+    way = np.hstack([q[:, :1] + run_up, q])
+    beside = {name: padded(x) for name, x in signals.items()}
+    return np.asarray(term.column(way, *map(padded, rates), **beside))[:, len(ahead) :]
 
 
 def pull_back(term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, weights: Array) -> Array:

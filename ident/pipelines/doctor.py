@@ -77,10 +77,10 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined
     except CadError:  # a table that cannot exist is examined, no prior
         found = load(replace(experiment, cad="none"))
     other = chosen_instead(found, tell) if experiment.own_model else None
-    gross = other is not None and other.gross
-    loaded = other.loaded if other and gross else with_terms(found, list[Warned](), tell)
+    gross = other if other is not None and other.gross else None
+    loaded = with_terms(found, list[Warned](), tell) if gross is None else gross.loaded
     seen = examination(loaded, tell, table=stated_table(replace(loaded, experiment=experiment)))
-    return Examined(loaded, seen, other.cause if other and gross else None)
+    return Examined(loaded, seen, None if gross is None else gross.cause)
 
 
 def stated_table(loaded: Loaded) -> Table | None:

@@ -95,10 +95,10 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
                 loaded = leaner
                 factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
         warned, failed, estimate = list(result.warnings), list(result.failed), result.estimate
-        own, more = (None, ()) if estimate.causes else advised(loaded, estimate, tell)
-        warned += more
-        causes = (own,) if own is not None else estimate.causes
-        estimate = replace(estimate, causes=causes, warnings=(*estimate.warnings, *map(str, more)))
+        if not estimate.causes:
+            own, more = advised(loaded, estimate, tell)
+            warned += more
+            estimate = replace(estimate, causes=own, warnings=(*estimate.warnings, *map(str, more)))
         estimate = with_validation(estimate, result.validation)  # a passed one lets the numbers out
         result = replace(result, estimate=estimate, truth=truth_of(loaded, estimate), path=where)
         tell("writing results", 0, 1)

@@ -81,23 +81,25 @@ def chosen_instead(loaded: Loaded, tell: Tell = logged) -> Instead | None:
     return Instead(chosen, before, after, other, drops) if other and after < (1.0 - WORTH) * before else None
 
 
-def advised(loaded: Loaded, estimate: Estimate, tell: Tell = logged) -> tuple[NamedCause | None, tuple[Warned, ...]]:
+def advised(
+    loaded: Loaded, estimate: Estimate, tell: Tell = logged
+) -> tuple[tuple[NamedCause, ...], tuple[Warned, ...]]:
     """Return which terms the logs choose in place of an experiment's own, or beside them, where that is worth `WORTH`.
 
-    The first is its [model] where that is a gross mistake. estimate: its fit, whose noise says whether there is
+    The former are its [model] where that is a gross mistake. estimate: its fit, whose noise says whether there is
     anything to look for. Cheap where there is not: one pass.
     """
     if not loaded.experiment.own_model or not (estimate.missed > QUIET * estimate.relative).any():
-        return None, ()
+        return (), ()
     if (other := chosen_instead(loaded, tell)) is not None:
         warned = Warned("[model]", "more terms", f"{other.what}: {other.mend}")
-        return (other.cause, ()) if other.gross else (None, (warned,))
+        return ((other.cause,), ()) if other.gross else ((), (warned,))
     try:
         found = selection_of(loaded, tell, WORTH).structure
     except IdentError:  # the fit stands without
-        return None, ()
+        return (), ()
     if not found.honest < (1.0 - WORTH) * found.before or not found.lines:
-        return None, ()
+        return (), ()
     shares = f"{percent(found.before)} to {percent(found.honest)}"
     message = f"the logs support more terms, with which the error of what is left out falls from {shares}"
-    return None, (Warned("model", "more terms", f"{message}: add {below('model', *found.lines)}"),)
+    return (), (Warned("model", "more terms", f"{message}: add {below('model', *found.lines)}"),)

@@ -98,7 +98,7 @@ def restricted(regression: Regression, kept: Sequence[int]) -> Regression:
 
 
 def _of_columns(F: Array, own: list[int]) -> Array:
-    """Return the R factor (k + 1, k + 1) of k columns of a factor and its torque; of the first ones it is part of F."""
+    """Return R (k + 1, k + 1) of k columns of an upper triangle F and its torque; that of the first is a part of F."""
     k = len(own)
     if own != list(range(k)):
         return r_factor(F[:, [*own, -1]])

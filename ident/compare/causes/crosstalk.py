@@ -14,7 +14,7 @@ from ident.robot.robot import Robot
 
 #: What shares usually are, of the other torque, and of its own; what any robot has, of its own.
 USUAL, ORDINARY = 0.1, 0.04
-#: Shares that are looked for, in usual ones: to where they are all that a small torque is.
+#: Shares that are looked for: to where they are all that a torque is, in usual ones of a small torque.
 _FAR = 12.0
 
 
@@ -25,5 +25,5 @@ def crosstalk(rows: Rows, robot: Robot) -> Iterator[Mistake]:
         what = f"its torque has {{}} % of that of {robot.joint_names[k]} in it"
         mend = "take that out: look for crosstalk of the two sensors, or for a drive that moves both joints"
         ratio = float(size[j] / size[k])
-        usual = Size(USUAL * min(ratio, 1.0), ORDINARY * ratio, 1e-2, far=_FAR)
+        usual = Size(USUAL * min(ratio, 1.0), ORDINARY * ratio, 1e-2, far=_FAR * max(ratio, 1.0))
         yield Mistake("crosstalk", robot.joint_names[j], what, mend, undone.crosstalk(j, k), usual)

@@ -62,8 +62,8 @@ by 15 ms, which a run reads so: 3.9 times the noise). Alone, seed 9601 (6, `wand
 Crosstalk of any share (`leak`), and a [model] of one's own with any width of friction (`model`), seeds 9651 and 9661 (6
 each): 2 of 6 shares named and 4 held, for none above 120 % was looked for; widths: 2 named, 2 READY at 0.8 and 1.0 %
 (1.1 and 4.1 times the noise), 2 without harm. 11 of 12 right ones ready, 1 Rough (a panda predicted within 19 %).
-Shares go as far as the torque since; drawn then, seed 9671 (8, `leak`): 7 named with their share, 1 READY (of a SCARA's wrist,
-2.4 %, 32 times the noise); 8 right ones ready.
+Shares go as far as the torque since; drawn then, seed 9671 (8, `leak`): 7 named with their share, 1 READY
+(of a SCARA's wrist, 2.4 %, 32 times the noise); 8 right ones ready.
 """
 
 from __future__ import annotations

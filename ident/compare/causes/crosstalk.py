@@ -15,8 +15,8 @@ from ident.robot.robot import Robot
 #: What shares usually are, of the other torque, and of its own; what any robot has, of how far its own varies, of which
 #: a constant weight is no part.
 USUAL, ORDINARY = 0.1, 0.04
-#: Shares that are looked for: to where they are all that a torque is, in usual ones of a small torque.
-_FAR = 12.0
+#: Shares that are looked for: to three times what a torque is, which may be small as they cancel, in usual ones of it.
+_FAR = 30.0
 
 
 def crosstalk(rows: Rows, robot: Robot) -> Iterator[Mistake]:

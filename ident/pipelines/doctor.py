@@ -270,8 +270,8 @@ def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tupl
     """
     worst = max(found.causes, key=lambda c: c.before - c.after, default=None)
     lacking = not terms and worst is not None and worst.mistake.kind == "term" and worst.after < LESS * worst.before
-    given = (np.broadcast_to(r.torque.gain, loaded.robot.n) for r in loaded.manifest.recordings)
-    scaled = max((np.sum(np.abs(x) != 1.0) for x in given), default=0)
+    given = (np.abs(np.broadcast_to(r.torque.gain, loaded.robot.n)) for r in loaded.manifest.recordings)
+    scaled = max((np.sum(x != 1.0) for x in given if np.any(x == 1.0)), default=0)  # of all joints: the unit's own
     several = scaled + sum(c.mistake.kind in _SCALED for c in found.causes) > 1
     return tuple(
         NamedCause(
@@ -366,7 +366,7 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         seen, found = with_bodies(loaded, tell)
         found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
     files = files_of(loaded)
-    of_table = tuple(c for c in found if table is not None and c.file in (files["table"], files["model"]))
+    of_table = tuple(c for c in found if c.by_table)
     spring = (c for c in of_table if c.file == files["model"] and not c.rivals)
     springs = {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in spring}
     if odd and not (harmless(result) and of_table == found):

@@ -73,9 +73,11 @@ def questions(
     passed = with_validation(alone, validation, validation.names[0]).provenance[VERDICT].startswith("passed")
     left = _left(estimate, validation, total)
     quiet = "" if estimate.causes else _quiet(validation, total)
-    good = passed and total.relative_total <= ROUGH and not left
-    left = "" if estimate.causes else left
-    more = f"; {'; '.join(x for x in (left, quiet) if x)}" if left or quiet else ""
+    well = passed and total.relative_total <= ROUGH
+    good = well and not left
+    left = left if well or not estimate.causes else ""
+    why = [*validation.unusable[:1], *(x for x in (left, quiet) if x)]
+    more = f"; {'; '.join(why)}" if why else ""
     answer = "No" if not good else "Yes, but mend first what is named above" if estimate.causes else "Yes"
     return [*told, f"Does it predict? {answer}: {error}{more}."]
 

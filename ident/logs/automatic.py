@@ -314,7 +314,8 @@ def in_words(processing: Processing) -> str:
     """Return in one line what is done with a log."""
     p, thinned = processing, prod(processing.decimation)
     edges = p.edge_s if isinstance(p.edge_s, tuple) else (p.edge_s, p.edge_s)
-    late = np.abs(p.position_delay_s).max(initial=0.0)
+    late = np.atleast_1d(p.position_delay_s)
+    joints, most = int(np.count_nonzero(late)), f"{np.abs(late).max(initial=0.0) * 1e3:.2g} ms"
     said = [
         f"positions below {p.position_hz:g} Hz" if p.position_hz else "positions as they are",
         f"regressor and torque thinned by {thinned}" if thinned > 1 else "every row used",
@@ -325,5 +326,8 @@ def in_words(processing: Processing) -> str:
         p.derivative == "savgol"
     )
     said += ["spikes interpolated"] if p.spikes == "interpolated" else []
-    said += [f"positions of single joints shifted in time by up to {late * 1e3:.2g} ms"] if late else []
+    if joints > 1 and late.max() <= 0.0:
+        said += [f"torques of {joints} joints read as late by up to {most}"]
+    elif joints:
+        said += [f"positions of single joints shifted in time by up to {most}"]
     return ", ".join(said)

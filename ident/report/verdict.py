@@ -91,7 +91,11 @@ def _beside_cad(estimate: Estimate, comparison: Comparison | None) -> str:
     if comparison is None or not far:
         return ""
     compared = comparison.count("contradicted") + comparison.count("agrees")
-    return f"; {comparison.source} is far off in {far} of {compared} numbers"
+    said = f"; {comparison.source} is far off in {far} of {compared} numbers"
+    if comparison.factor == 1.0:
+        return said
+    more = f"as where all torques are counted {comparison.factor:.3g} times (constants, gears), or its masses are wrong"
+    return f"{said}, {more}"
 
 
 def complete(estimate: Estimate) -> bool:

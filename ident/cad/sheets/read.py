@@ -13,12 +13,11 @@ import numpy as np
 
 from ident import tables
 from ident.cad.convention import LENGTH, MASS, Convention
-from ident.cad.read import read_bytes
 from ident.cad.sheets.layout import LINE_END, follow, matches, plain
 from ident.cad.sheets.programs import CHINESE, LAYOUTS, ONSHAPE
 from ident.cad.sheets.readings import products_of, to_inertials
 from ident.cad.sheets.sheet import Products, Sheet
-from ident.cad.table import Cad, Row, Table
+from ident.cad.table import Cad, Row, Table, read_bytes
 from ident.errors import CadError, nearest
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose, rpy

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
 from ident.errors import ModelError
-from ident.symbolic.closed_form import jacobians, potential_energy, twice_kinetic
-from ident.symbolic.newton_euler import Mechanism, coriolis_matrix, generators_and_composites, trace, zeros
+from ident.symbolic.closed_form import twice_kinetic
+from ident.symbolic.newton_euler import Mechanism, coriolis_matrix, cross, generators_and_composites, trace, zeros
 from ident.symbolic.program import Node, Objects, Program, Scalar, needed
 
 
@@ -125,8 +125,43 @@ def kinetic_energy(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> S
     for p, columns in enumerate(jacobians(arm, q)):
         v = sum((columns[j][0] * qd[j] for j in columns), zeros(3))
         w = sum((columns[j][1] * qd[j] for j in columns), zeros(3))
-        total = total + 0.5 * twice_kinetic(theta[p], (v, w), (v, w))
+        total = total + 0.5 * twice_kinetic(theta[p], (w, v), (w, v))
     return total
+
+
+def potential_energy(arm: Mechanism, theta: Objects, q: Objects) -> Scalar:
+    """Return P = -sum g . (m p + R h) [J] of links at p with orientation R."""
+    total: Scalar = 0.0
+    poses: list[tuple[Objects, Objects]] = []
+    for i in range(arm.n):
+        rotation, position = arm.placed(i, q)
+        if arm.parents[i] >= 0:
+            before, start = poses[arm.parents[i]]
+            rotation, position = before @ rotation, start + before @ position
+        poses.append((rotation, position))
+        total = total - arm.gravity @ (theta[i, 0] * position + rotation @ theta[i, 1:4])
+    return total
+
+
+def jacobians(arm: Mechanism, q: Objects) -> list[dict[int, tuple[Objects, Objects]]]:
+    """Return of every link, for each joint that carries it, the link's velocity v of its origin and w per unit of qd.
+
+    In the link's frame, where they depend only on the joints in between.
+    """
+    found = []
+    for p in range(arm.n):
+        rotation, position = np.eye(3).astype(object), zeros(3)  # link p's frame seen from link j's
+        columns: dict[int, tuple[Objects, Objects]] = {}
+        for j in reversed(arm.carriers(p)):
+            axis = arm.axes[j]
+            arm_of = position - arm.points[j]
+            w = rotation.T @ axis if arm.revolute[j] else zeros(3)
+            v = rotation.T @ (cross(axis, arm_of) if arm.revolute[j] else axis)
+            columns[j] = (v, w)
+            turn, shift = arm.placed(j, q)
+            rotation, position = turn @ rotation, shift + turn @ position
+        found.append(columns)
+    return found
 
 
 def traces(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:

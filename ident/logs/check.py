@@ -12,9 +12,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError, plural
-from ident.logs.clock import find_clock
+from ident.logs.clock import find_clock, usual_steps
 from ident.logs.log import Log, spans
-from ident.logs.rates import usual_steps
 from ident.logs.readings import position_quantum, saturated, spikes
 from ident.logs.recognised import LATE_ROWS, lateness, related
 from ident.logs.unscaled import SMALL, unscaled

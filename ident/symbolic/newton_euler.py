@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -182,15 +182,8 @@ def regressor(arm: Mechanism, q: Objects, qd: Objects, qdd: Objects) -> Objects:
     """
     poses, rates = _outward(arm, q, qd, qdd)
     Y = zeros(arm.n, 10 * arm.n)
-    moved: list[dict[int, tuple[Objects, Objects]]] = []  # of each link: joint -> u, v in the link's frame
-    for p in range(arm.n):
-        rotation, position = poses[p]
-        before = moved[arm.parents[p]] if arm.parents[p] >= 0 else {}
-        twists = {j: (rotation.T @ u, rotation.T @ (v + cross(u, position))) for j, (u, v) in before.items()}
-        twists[p] = _twist(arm, p)
-        moved.append(twists)
-        w, wd, B, a = rates[p]
-        for j, (u, v) in twists.items():
+    for p, (moved, (w, wd, B, a)) in enumerate(zip(twists(arm, poses), rates, strict=True)):
+        for j, (u, v) in moved.items():
             uw = cross(u, w)
             Y[j, 10 * p] = v @ a
             Y[j, 10 * p + 1 : 10 * p + 4] = B.T @ v + cross(a, u)  # u . (h x a) = h . (a x u)
@@ -199,6 +192,19 @@ def regressor(arm: Mechanism, q: Objects, qd: Objects, qdd: Objects) -> Objects:
                 full[r, c] + full[c, r] if r != c else full[r, r] for r in range(3) for c in range(r, 3)
             ]
     return Y
+
+
+def twists(arm: Mechanism, poses: Iterable[tuple[Objects, Objects]]) -> Iterator[dict[int, tuple[Objects, Objects]]]:
+    """Yield of each link, for each joint that carries it, its angular velocity u and its origin's v per unit of qd.
+
+    In the link's frame, where they depend only on the joints in between; poses: of the links in their parents.
+    """
+    found: list[dict[int, tuple[Objects, Objects]]] = []
+    for p, (rotation, position) in enumerate(poses):
+        before = found[arm.parents[p]] if arm.parents[p] >= 0 else {}
+        own = {j: (rotation.T @ u, rotation.T @ (v + cross(u, position))) for j, (u, v) in before.items()}
+        found.append(own | {p: _twist(arm, p)})
+        yield found[p]
 
 
 def gravity(arm: Mechanism, inertials: Objects, q: Objects) -> Objects:

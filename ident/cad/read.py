@@ -1,22 +1,9 @@
 """Reads CAD numbers from whatever holds them, tables in CSV and TOML files first of all.
 
 CSV: lines that begin with `#` above the header hold the convention as TOML (a remark begins with `##`), then a header,
-its columns in any order, and one row per link::
-
-    # mass = "g"
-    # length = "mm"
-    # inertia = "g mm^2"
-    # tensor_at = "center_of_mass"   # or "link_origin"; the axes are the link frame's
-    # products = "tensor"            # Ixy = -integral of x y dm; or "positive", +integral of x y dm
-    link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz
-    link1,76,-0.598,0.016,-23.413,47316,-3,-2549,51601,-16,77113
-
-TOML: the same keys in a table [convention]; one [[link]] per link with `name` and the ten numbers, or
-`table = "FILE.csv"` beside it, which may declare them itself; and joint values, where CAD or data sheets give them,
-always in SI::
-
-    [joint.joint1]
-    drive_inertia = 0.004            # also the others of `ident.model.terms.plain`
+its columns in any order, and one row per link, as `docs/examples/cad.csv`. TOML: the same keys in a table [convention];
+one [[link]] per link with `name` and the ten numbers, or `table = "FILE.csv"` beside it, which may declare them itself;
+and joint values [joint.NAME], where CAD or data sheets give them, always in SI, as `docs/examples/cad.toml`.
 
 `read_source` also takes the inertials of a URDF or MJCF, read as untrusted data, and mass-property sheets.
 """

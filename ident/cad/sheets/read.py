@@ -211,14 +211,7 @@ _FRAME = {"position": "Of the frame's origin [m].", "rpy": "Its turn about fixed
 
 
 def read_frames(path: str | Path) -> dict[str, Pose]:
-    """Read the poses of the CAD output frames, each seen from its link frame, from a TOML file::
-
-        [link1]
-        position = [0, 0, 0.1]   # m
-        rpy = [0, 0, 1.5708]     # rad, fixed axes as in URDF
-
-    Raises CadError naming the key.
-    """
+    """Read the poses of the CAD output frames, each seen from its link frame, of a TOML file; CadError names keys."""
     top = tables.Table(tables.read_toml(path, CadError), "", Path(path), CadError)
     found = {}
     for link in top.data:

@@ -19,8 +19,7 @@ import numpy as np
 
 from ident.errors import nearest, need, plural
 from ident.logs.manifest import Column
-from ident.logs.readers.dates import is_date, nanoseconds
-from ident.logs.readers.formats import DAMAGED, Chunk, Request, rebatched
+from ident.logs.readers.formats import DAMAGED, Chunk, Request, is_date, nanoseconds, rebatched
 
 LINE = 2**22  # bytes of the longest line of a text file
 BLOCK = 2**20  # bytes that are read together

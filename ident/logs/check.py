@@ -173,9 +173,7 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
     short = np.flatnonzero(dt < SHORT * usual)
     if len(short) and clock.rows == "stamps":
         often = usual[short[0]]
-        soon = (
-            f"{log.where(short + 1)}: less than {_ms(SHORT * often)} after the row before, where {_ms(often)} is usual"
-        )
+        soon = f"{log.where(short + 1)}: less than {_ms(SHORT * often)} after the row before"
         fix = "resample linearly rather than differentiate over it"
         yield Finding("short step", log.rows(short + 1), f"{soon}, where {_ms(often)} is usual; {fix}")
     for k in changes.tolist():

@@ -112,9 +112,8 @@ def _lost_among(even: Array, time: Array, steps: Array, how: tuple[bool, Sequenc
     more = np.zeros(len(time) - 1)
     side, noise, size, along = _leaps(even, steps, sides)
     across = 2 * side - 1
-    quick = (np.abs(even[across:] - even[: len(size)]) > STEPS * across * steps).any(
-        axis=1
-    )  # steps beat with slow ones
+    moved = np.abs(even[across:] - even[: len(size)])
+    quick = (moved > STEPS * across * steps).any(axis=1)  # steps beat with slow ones
     clear = quick & (size > CLEAR**2) & (size > SLOW**2 * np.percentile(size, 95.0))
     ratio = along / np.where(clear, size, 1.0)
     odds = along * ratio / 2.0

@@ -151,14 +151,9 @@ class Log:
 
 def spans(rows: Sequence[int], most: int = 6) -> str:
     """Return ascending row numbers as text: "3, 7-9 and 12 more"."""
-    runs: list[list[int]] = []
-    for row in rows:
-        if runs and row == runs[-1][1] + 1:
-            runs[-1][1] = row
-        else:
-            runs.append([row, row])
-    text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs[:most])
-    left = sum(b - a + 1 for a, b in runs[most:])
+    runs = np.split(np.asarray(rows), np.flatnonzero(np.diff(rows) != 1) + 1)
+    text = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:most])
+    left = sum(map(len, runs[most:]))
     return f"{text} and {left} more" if left else text
 
 

@@ -236,10 +236,8 @@ def related(t: Array, position: Array, velocity: Array) -> Related | None:
 
     Both lose their mean and drift. ratio: position per integral, 1 where units agree.
     """
-    steps = np.diff(t)
-    integral = np.concatenate([[0.0], np.cumsum((velocity[1:] + velocity[:-1]) / 2 * steps)])
-    q, x = _levelled(t, position), _levelled(t, integral)
-    if min(np.std(q), np.std(x)) <= 1e-12 * max(np.abs(position).max(), np.abs(integral).max(), 1e-300):
+    q, x = _levelled(t, position, velocity)
+    if not len(q):
         return None
     best = (abs(float(np.corrcoef(q, x)[0, 1])), 0)
     for late in range(-4, 41) if best[0] > UNLIKE else ():
@@ -254,13 +252,11 @@ def lateness(t: Array, position: Array, velocity: Array) -> float | None:
     Where the integral of the velocity is most like the position, among whole rows within LATEST; then, by steps of
     Gauss and Newton, where least squares over the position, its slope and a drift leave its slope out.
     """
-    found = related(t, position, velocity)
+    q, x = _levelled(t, position, velocity)
     step = float(np.median(np.diff(t)))
     most = min(int(LATEST / step), len(t) // 4)
-    if found is None or most < 1:
+    if not len(q) or most < 1:
         return None
-    q = _levelled(t, position)
-    x = _levelled(t, np.concatenate([[0.0], np.cumsum((velocity[1:] + velocity[:-1]) / 2 * np.diff(t))]))
     size = 2 * len(t)
     alike = np.fft.irfft(np.fft.rfft(x, size) * np.conj(np.fft.rfft(q, size)), size)
     rows = np.arange(-most, most + 1)
@@ -275,10 +271,14 @@ def lateness(t: Array, position: Array, velocity: Array) -> float | None:
     return late if np.var(left) < (1.0 - UNLIKE**2) * np.var(x[inner]) else None
 
 
-def _levelled(t: Array, x: Array) -> Array:
-    along = t - t.mean()
-    x = x - x.mean()
-    return np.asarray(x - along * (along @ x) / (along @ along))
+def _levelled(t: Array, position: Array, velocity: Array) -> Array:
+    """Return a position and the integral of its velocity (2, N), without mean and drift; (2, 0) where either rests."""
+    integral = np.concatenate([[0.0], np.cumsum((velocity[1:] + velocity[:-1]) / 2 * np.diff(t))])
+    both, along = np.stack([position, integral]), t - t.mean()
+    both -= both.mean(axis=1, keepdims=True)
+    left = both - np.outer(both @ along, along) / (along @ along)
+    rests = left.std(axis=1).min() <= 1e-12 * max(np.abs(position).max(), np.abs(integral).max(), 1e-300)
+    return left[:, :0] if rests else left
 
 
 def _unwrapped(position: Array) -> Array:

@@ -278,7 +278,7 @@ def _levelled(t: Array, position: Array, velocity: Array) -> Array:
     both -= both.mean(axis=1, keepdims=True)
     left = both - np.outer(both @ along, along) / (along @ along)
     rests = left.std(axis=1).min() <= 1e-12 * max(np.abs(position).max(), np.abs(integral).max(), 1e-300)
-    return left[:, :0] if rests else left
+    return np.asarray(left[:, : 0 if rests else None])
 
 
 def _unwrapped(position: Array) -> Array:

@@ -554,7 +554,9 @@ def test_what_a_model_lacks_is_a_cause_with_the_line_to_paste(words: str) -> Non
     files = SimpleNamespace(robot=Path("r.urdf"), data=Path("d.toml"), file=Path("e.toml"), cad=None)
     loaded = SimpleNamespace(experiment=files, robot=arm(), manifest=SimpleNamespace(recordings=()))
     assert causes_of(examination, loaded)[0].file == "e.toml"
-    assert "e.toml" not in {cause.file for cause in causes_of(examination, loaded, terms=False)}
+    for after, chosen in ((first.after, True), (0.6 * first.before, False)):  # less than half of the error is left
+        slight = replace(examination, causes=(replace(first, after=after), *examination.causes[1:]))
+        assert [c.file for c in causes_of(slight, loaded, terms=False)][:1] == ["e.toml"] * chosen
     assert first.what == f"the model lacks {words}"
     assert not first.ordinary
     assert lines_in(first.mend) in ("[model]\ncoulomb = true", '[model]\nspring = { joints = ["joint2"] }')

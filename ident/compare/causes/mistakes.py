@@ -102,7 +102,9 @@ class Mistake:
             return self.changed
         if self.kind in ROBOT:
             return "robot"
-        return "model" if self.kind in ("term", "elastic") else "table" if self.kind.startswith("CAD ") else "log"
+        if self.kind in ("term", "elastic", "load"):
+            return "model"
+        return "table" if self.kind.startswith("CAD ") else "log"
 
     def words(self, value: float) -> tuple[str, str]:
         """Return what it is, and what to change."""

@@ -277,13 +277,9 @@ def _clocks(logs: Sequence[Log], processing: Processing) -> list[tuple[Log, Cloc
 
 def even_grid(logs: Sequence[Log]) -> float | None:
     """Return the rate [Hz] of an even grid for all logs; None where it would invent many rows of one."""
-    grid = max(map(_rate, logs))
+    # of each log the rate of the usual step, at least the mean rate
+    grid = max(significant(max(1.0 / np.median(np.diff(log.t)), log.rate_hz), 4) for log in logs)
     return None if any(grid * (log.t[-1] - log.t[0]) > MOST_GRID * len(log.t) for log in logs) else grid
-
-
-def _rate(log: Log) -> float:
-    """Return the rate of the usual step, at least the mean rate [Hz], to four digits."""
-    return significant(max(1.0 / np.median(np.diff(log.t)), log.rate_hz), 4)
 
 
 def _uneven(log: Log) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.cad import Cad
-from ident.cad.source import read_source
+from ident.cad.read import read_source
 from ident.compare.causes.causes import RISEN, Cause, Examination, examined
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries

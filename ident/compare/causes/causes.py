@@ -47,8 +47,9 @@ MOST, CLOSE = 3, 8
 #: of seed 777, `experiments/benchmarks/mistakes.py`); a zero that is far off, for which bodies make up, at least that.
 #: What may take less.
 GROSS, GROSS_ZERO, MILD = 0.5, 0.3, ("load", "touch", "term", "position scale")
-#: What a factor of a position far from 1 takes from all joints together: hysteresis takes 7 % for one.
-OF_SCALE = 0.2
+#: What a factor of a position that is off 1 by more than that takes from all joints together: hysteresis takes 7 % for
+#: one, a balancer that no spring stands for 9.
+OF_SCALE, FAR_SCALE = 0.2, 0.1
 #: What makes the error of all torques together larger than this many times is no mistake.
 RISEN = 1.01
 _STEP = 1e-4
@@ -378,7 +379,7 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     whole = float(np.sqrt(left.sum() / max(was.sum(), 1e-300)))
-    turned = 1.0 - (OF_SCALE if mistake.size is None else LEAST_OF_ALL)
+    turned = 1.0 - (OF_SCALE if mistake.size is None or abs(value) > FAR_SCALE else LEAST_OF_ALL)
     if whole > (turned if mistake.kind == "position scale" else RISEN):
         return False
     gross = GROSS_ZERO if mistake.kind == "zero" else GROSS

@@ -359,6 +359,12 @@ def test_a_share_of_another_joints_torque_is_named_with_both_joints(j: int, k: i
     assert first.value == pytest.approx(share, rel=0.1)
     assert first.what == f"its torque has {100 * first.value:.3g} % of that of joint{k + 1} in it"
     assert first.after < 0.03
+    if abs(j - k) == 1:  # drives that are coupled so: torques of joints are matrix.T @ those of drives
+        matrix, (coupling,) = np.eye(3), tomllib.loads(lines_in(first.mend))["transmission"]["coupling"]
+        assert (coupling["motor"], coupling["joint"]) == (f"motor{k + 1}", f"joint{j + 1}")
+        matrix[k, j] = coupling["ratio"]
+        spoilt, left = (np.std(x - motion.tau) for x in (tau, tau @ matrix))
+        assert left < 0.1 * spoilt
 
 
 def test_what_happens_again_and_again_or_is_noise_is_no_touch() -> None:

@@ -173,7 +173,7 @@ def _examined(
             *known,
             *tilts(rough, reading, described),
             *speeds(rough.rows, model.robot),
-            *crosstalk(rough.rows, model.robot),
+            *crosstalk(rough.rows, model.robot, described),
             *far_off(rough, reading, described, rate_hz),
             *loads(rough, reading, names),
             *differing(reading, names),

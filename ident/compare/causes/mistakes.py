@@ -67,13 +67,14 @@ class Size:
         return self.far * self.usual
 
     def said(self, text: str, value: float) -> str:
-        """Return a text with a value for `{}`, the same in SI for `{si}`, and the factor that it is for `{factor}`."""
+        """Return a text with a value for `{}`, the same in SI for `{si}` and `{-si}`, and its factor for `{factor}`."""
         factor = exp(value) if self.unit is None else 1.0
         told = value / self.unit if self.unit else 100 * (factor - 1)
         for more, less in _OPPOSITES.items():
             if f"{{}} {more}" in text:
                 text, told = text.replace(f"{{}} {more}", f"{{}} {more if told > 0 else less}"), abs(told)
         text = text.replace("{}", f"{told:.3g}" if self.unit else f"{told:.3g} %").replace("{si}", f"{value:.4g}")
+        text = text.replace("{-si}", f"{-value:.4g}")
         return text.replace("{factor}", f"{factor:.4g}")
 
 
@@ -240,7 +241,7 @@ def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
             matrix = np.eye(n)
             matrix[a + 1, a] = sign
             coupled = f"also moves with {names[a]}: coupled {word} one to one"
-            mend = described.keys(below("transmission", *_transmission(matrix, names)))
+            mend = described.keys(below("transmission", *transmission(names, a + 1, a, f"{sign:.0f}")))
             torque_alone = "its torque, not its position, is that of a drive that"
             for what, whose in (("its drive", "position and torque"), (torque_alone, "torque")):
                 both = f'{mend}, and `side = "motor"` for {whose} in dataset.toml'
@@ -248,12 +249,11 @@ def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
                 yield Mistake("coupling", names[a + 1], f"{what} {coupled}", both, change)
 
 
-def _transmission(matrix: Array, joints: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines of a robot file for drives, q_drive = matrix @ q_joint, one of which moves with two joints."""
-    motors = [f"motor{j + 1}" for j in range(len(matrix))]
-    ((a, b),) = np.argwhere(matrix - np.eye(len(matrix)))
-    coupling = f'coupling = [{{ motor = "{motors[a]}", joint = "{joints[b]}", ratio = {matrix[a, b]:.0f} }}]'
-    return f"motors = {motors}".replace("'", '"'), f"ratios = {[1] * len(matrix)}", coupling
+def transmission(joints: Sequence[str], drive: int, joint: int, ratio: str) -> tuple[str, ...]:
+    """Return the lines of a robot file for drives, one of which, `drive`, moves with its own joint and with another."""
+    motors = [f"motor{j + 1}" for j in range(len(joints))]
+    coupling = f'coupling = [{{ motor = "{motors[drive]}", joint = "{joints[joint]}", ratio = {ratio} }}]'
+    return f"motors = {motors}".replace("'", '"'), f"ratios = {[1] * len(motors)}", coupling
 
 
 def _columns(robot: Robot) -> Iterator[Mistake]:

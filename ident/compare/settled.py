@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.cut_offs import CutOffs, depending
+from ident.compare.cut_offs import CutOffs, relative
 from ident.errors import IdentError
 from ident.estimate.least_squares import joint_noise, solved, squared_left_out, stretch_factors
 from ident.logs.automatic import OPEN, Hand, chosen
@@ -254,8 +254,7 @@ def checked(
     lower = best([times * given for times in lowest if "position_hz" in hands[0].left])
     cut = given if lower == given else best([times * lower for times in BESIDE])
     found, judged = (cut != given and chosen(logs, cut, hands)) or spectral
-    bodies = [name for name, k in zip(base.names, base.kept, strict=True) if k < model.n_rigid]
-    tried(depending(known, errors, cut, bodies))
+    tried(relative(errors))
     usual, shares = prod(found.decimation), NARROWER if "decimation" in hands[0].left else ()
     thinned = [found.decimation, *(factors_below(usual / share) for share in shares)]
     # whatever is fitted, all are judged alike
@@ -285,7 +284,7 @@ def settled(
     """Return the processing that logs ask for, in a fit and where its prediction is judged.
 
     base: the model's base parameters, where they are known; hands: what is set by hand; tried: told which cut-offs
-    were, and what depends on them. Raises LogError for logs that cannot be processed.
+    were. Raises LogError for logs that cannot be processed.
     """
     spectral = chosen(logs, hands=hands)
     if spectral is None:

@@ -410,8 +410,6 @@ def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> 
         yield Warned(
             loaded.experiment.file.name, "chosen", f"the tables to paste for what was chosen: {where} ({hand})"
         )
-    if (tried := CUT_OFFS.get(loaded.experiment)) is not None and tried.moved:
-        yield Warned("processing", "cut-off", tried.moved)
     if fit.torque_hz is not None and not fit.decimation:
         message = (
             f"the torque is low-passed (torque_hz = {fit.torque_hz:g}) and the model's side is not, which rounds off"

@@ -52,7 +52,7 @@ class Drift:
     """Base parameters (b,) of a fit and of a second one in the motion's band; what chance leaves of their difference.
 
     bias (b,): the root of d^2 - Var d, with the sign of d, 0 where that is negative or the second fit knows too little.
-    shown (b,): where chance does not explain d, all parameters together, and bias is larger than the standard error.
+    shown (b,): where chance does not explain d, and bias is larger than the standard error.
     """
 
     first: Array
@@ -74,7 +74,8 @@ def drift(columns: Columns, first: Sequence[Motion], second: Sequence[Motion], v
     variances (b,): of the base parameters as they are found. After Hausman (Econometrica 1978): the difference d of
     two least-squares fits, of which the second is consistent, is the first one's bias but for chance, and E d^2 =
     bias^2 + Var d, here by leaving each segment out of both (jackknife), which needs neither fit to be efficient. Where
-    Var d is larger than the variance in question, the second fit knows too little of a parameter to be asked.
+    Var d is larger than the variance in question, the second fit knows too little of a parameter to be asked, unless
+    chance does not explain d (Holm's rule). Set on simulated logs (`experiments/benchmarks/drift.py`).
     """
     alike = [_cut_as(motion, like) for motion, like in zip(second, first, strict=True)]
     both = [repeats_joined(compress_any(columns, motions)) for motions in (first, alike)]
@@ -89,10 +90,11 @@ def drift(columns: Columns, first: Sequence[Motion], second: Sequence[Motion], v
     )
     each = np.array([change - there.get(name, 0.0) for name, change in without.items()])
     variance, d = (len(each) - 1) / len(each) * np.sum(each**2, axis=0), own - other
-    asked = (variance > 0.0) & (variance < variances)
-    bias = np.sign(d) * np.sqrt(np.maximum(d**2 - variance, 0.0)) * asked
-    sizes = np.where(asked, d, np.nan) / np.sqrt(np.where(asked, variance, 1.0))
-    beyond = contradicted(sizes.tolist(), len(each) - 1)[0]
+    known = (variance > 0.0) & np.isfinite(variances)
+    sizes = np.where(known, d, np.nan) / np.sqrt(np.where(known, variance, 1.0))
+    beyond = np.array(contradicted(sizes.tolist(), len(each) - 1)[0])
+    told = known & ((variance < variances) | beyond)
+    bias = np.sign(d) * np.sqrt(np.maximum(d**2 - variance, 0.0)) * told
     return Drift(own, other, bias, beyond & (bias**2 > variances))
 
 

@@ -147,7 +147,7 @@ def test_a_bias_of_the_cut_off_is_told_and_no_other(seed):
         log = cornered(seed, size)
         found = ident.fit(c.model, [process(log, fit)], loss="wls", feasible=False).estimate
         errors = found.covariance.standard_errors
-        off = drift(columns, [process(log, fit)], [process(log, second)], errors**2)
+        off = drift(columns, [(process(log, fit), process(log, second))], errors**2)
         missed = np.abs(found.phi - found.base.K @ c.theta)
         wider = np.hypot(errors, off.bias)
         friction = [name.endswith(("coulomb", "viscous")) for name in found.base.names]

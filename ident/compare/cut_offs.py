@@ -7,8 +7,9 @@ looks at the motion's band alone, with twice the cut-off, is hardly biased; it k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import inf, prod
 
 import numpy as np
@@ -68,17 +69,19 @@ def in_the_band(fit: Processing, judged: Processing) -> Processing:
     return replace(fit, decimation=narrower, position_hz=higher if higher < HIGHEST * rate else None)
 
 
-def drift(columns: Columns, first: Sequence[Motion], second: Sequence[Motion], variances: Array) -> Drift:
-    """Return how far base parameters drift from a first to a second processing of the same logs, part by part.
+def drift(columns: Columns, pairs: Iterable[tuple[Motion, Motion]], variances: Array) -> Drift:
+    """Return how far base parameters drift from a first to a second processing of the same logs.
 
-    variances (b,): of the base parameters as they are found. After Hausman (Econometrica 1978): the difference d of
-    two least-squares fits, of which the second is consistent, is the first one's bias but for chance, and E d^2 =
-    bias^2 + Var d, here by leaving each segment out of both (jackknife), which needs neither fit to be efficient. Where
-    Var d is larger than the variance in question, the second fit knows too little of a parameter to be asked, unless
-    chance does not explain d (Holm's rule). Set on simulated logs (`experiments/benchmarks/drift.py`).
+    pairs: a motion of each log both ways; variances (b,): of the base parameters as they are found. After Hausman
+    (Econometrica 1978): the difference d of two least-squares fits, of which the second is consistent, is the first
+    one's bias but for chance, and E d^2 = bias^2 + Var d, here by leaving each segment out of both (jackknife), which
+    needs neither fit to be efficient. Where Var d is larger than the variance in question, the second fit knows too
+    little of a parameter to be asked, unless chance does not explain d (Holm's rule). Set on simulated logs
+    (`experiments/benchmarks/drift.py`).
     """
-    alike = [_cut_as(motion, like) for motion, like in zip(second, first, strict=True)]
-    both = [repeats_joined(compress_any(columns, motions)) for motions in (first, alike)]
+    found = [(compress_any(columns, motion), compress_any(columns, _cut_as(other, motion))) for motion, other in pairs]
+    segments = (tuple(chain.from_iterable(r.segments for r in each)) for each in zip(*found, strict=True))
+    both = [repeats_joined(replace(found[0][0], segments=own)) for own in segments]
     none = np.zeros(len(variances))
     if any(len(r.segments) < FEWEST for r in both):
         return Drift(none, none, none, none > 0.0)

@@ -118,15 +118,15 @@ def _with_drift(loaded: Loaded, found: Regression, warned: list[Warned]) -> Mapp
     `warned`.
     """
     fit, judged = processing_of(loaded)
-    names, second = loaded.base.names, in_the_band(fit, judged)
+    names, logs, second = loaded.base.names, loaded.experiment.fit, in_the_band(fit, judged)
     if loaded.experiment.processing is not None or second == fit:
         return loaded.pulls
     whole = repeats_joined(found)
     try:
         sigma = joint_noise(whole)
         variances = default_covariance(whole, sigma, solve(whole, sigma)).standard_errors ** 2
-        own, other = (list(first_parts(loaded, loaded.experiment.fit, p)) for p in (fit, second))
-        off = drift(packed_columns(loaded.model, loaded.base), own, other, variances)
+        pairs = zip(first_parts(loaded, logs, fit), first_parts(loaded, logs, second), strict=True)
+        off = drift(packed_columns(loaded.model, loaded.base), pairs, variances)
     except IdentError:  # the fit says so
         return loaded.pulls
     if count := int(off.shown.sum()):

@@ -43,8 +43,9 @@ class Factors:
 
     robot: its name; shapes: what the model's parameters mean (`Model.shapes`); processing: of fits and of predictions;
     inputs: file -> SHA-256; warned: what was found in the logs; repeated: recordings that repeat their motion;
-    known_as: names that recordings had before they were pooled with others of the same name; pulls: as of `Loaded`;
-    filtered: recordings -> how they were processed, where that is not as `processing` says.
+    known_as: names that recordings had before they were pooled with others of the same name; pulls: as of
+    `Loaded`, and the bias that filters leave (`ident.compare.cut_offs`); filtered: recordings -> how they were
+    processed, where that is not as `processing` says.
     """
 
     regression: Regression

@@ -45,7 +45,8 @@ def counted(model: Model, log: Log, theta: np.ndarray) -> Counted:
     fit, judged = settled(model, [log])
     found = ident.fit(model, [process(log, fit)], loss="wls", feasible=False).estimate
     errors, columns = found.covariance.standard_errors, packed_columns(model, base_parameters(model))
-    off = drift(columns, [(process(log, fit), process(log, in_the_band(fit, judged)))], errors**2)
+    second = in_the_band(fit, judged) or fit
+    off = drift(columns, [(process(log, fit), process(log, second))], errors**2)
     missed, wider = np.abs(found.phi - found.base.K @ theta), np.hypot(errors, off.bias) / errors
     half = found.covariance.half_widths()
     friction = np.array([name.endswith(("coulomb", "viscous", "offset")) for name in found.base.names])

@@ -62,11 +62,14 @@ class Drift:
     shown: NDArray[np.bool_]
 
 
-def in_the_band(fit: Processing, judged: Processing) -> Processing:
-    """Return the processing of the second fit: both sides as where a fit is judged, positions up to HIGHER."""
+def in_the_band(fit: Processing, judged: Processing) -> Processing | None:
+    """Return the processing of the second fit: both sides as where a fit is judged, positions up to HIGHER; None where
+    that is no narrower band.
+    """
+    if prod(judged.decimation) <= prod(fit.decimation):
+        return None
     higher, rate = HIGHER * (fit.position_hz or inf), fit.resample_hz or fit.meant_hz or inf
-    narrower = judged.decimation if prod(judged.decimation) > prod(fit.decimation) else fit.decimation
-    return replace(fit, decimation=narrower, position_hz=higher if higher < HIGHEST * rate else None)
+    return replace(fit, decimation=judged.decimation, position_hz=higher if higher < HIGHEST * rate else None)
 
 
 def drift(columns: Columns, pairs: Iterable[tuple[Motion, Motion]], variances: Array) -> Drift:

@@ -119,7 +119,7 @@ def _with_drift(loaded: Loaded, found: Regression, warned: list[Warned]) -> Mapp
     """
     fit, judged = processing_of(loaded)
     names, logs, second = loaded.base.names, loaded.experiment.fit, in_the_band(fit, judged)
-    if loaded.experiment.processing is not None or second == fit:
+    if second is None:
         return loaded.pulls
     whole = repeats_joined(found)
     try:

@@ -268,7 +268,9 @@ class Fit:
             predictions["CAD"], _ = cad_theta(model, inertials, values)
         told = self.estimate.provenance.get(FITTED)
         seen = self.regression or (None if told is None else told.split(", "))
-        return validate(model, motions, predictions, fitted=seen, base=self.estimate.base)
+        return validate(
+            model, motions, predictions, fitted=seen, base=self.estimate.base, covariance=self.estimate.covariance
+        )
 
     def compare(self, cad: Cad | ArrayLike) -> Comparison:
         """Return which numbers of CAD, a Cad or inertials (n, 10), the logs contradict, confirm or cannot tell."""

@@ -1,5 +1,18 @@
 """Two more derivations of the equations of motion, to compare the recursions with: Lagrange's equations from energies,
-differentiated as they stand on the tape (forward and reverse mode, Griewank and Walther 2008), and as traces."""
+differentiated as they stand on the tape (forward and reverse mode, Griewank and Walther 2008), and as traces of 4x4
+matrices (Uicker 1965; Paul, Robot Manipulators, 1981, chapter 6).
+
+T_p is link p's frame seen from the base, A_p seen from its parent's. A joint's motion is generated in its own frame,
+after its own transform: dA_j/dq_j = A_j Q_j, so that U_pj = dT_p/dq_j = T_j Q_j A_j+1 .. A_p, which holds for standard
+and modified DH alike. With S_j = T_j Q_j T_j^-1 this is U_pj = S_j T_p, the second derivative is
+U_pjk = S_j S_k T_p for j before k, and
+
+    D_ij = sum_p tr(U_pj J_p U_pi^T), h_ijk = sum_p tr(U_pjk J_p U_pi^T), g_i = -sum_p m_p g^T U_pi r_p
+
+sum over the links that all the joints named carry. These sums are taken first: W_m = sum_p T_p J_p T_p^T over the links
+that joint m carries leaves D_ij = tr(S_j W_m S_i^T), h_ijk = tr(S_j S_k W_m S_i^T) with m the last of the joints.
+h_ijk are the Christoffel symbols of D, so C_ij = sum_k h_ijk qd_k.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +24,9 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, checked
 from ident.errors import ModelError
-from ident.symbolic.closed_form import jacobians, potential_energy, twice_kinetic
-from ident.symbolic.newton_euler import Mechanism, coriolis_matrix, generators_and_composites, trace, zeros
+from ident.spatial.inertia import symmetric
+from ident.symbolic.closed_form import twice_kinetic
+from ident.symbolic.newton_euler import Mechanism, cross, skew, zeros
 from ident.symbolic.program import Node, Objects, Program, Scalar, needed
 
 
@@ -125,31 +139,123 @@ def kinetic_energy(arm: Mechanism, theta: Objects, q: Objects, qd: Objects) -> S
     for p, columns in enumerate(jacobians(arm, q)):
         v = sum((columns[j][0] * qd[j] for j in columns), zeros(3))
         w = sum((columns[j][1] * qd[j] for j in columns), zeros(3))
-        total = total + 0.5 * twice_kinetic(theta[p], (v, w), (v, w))
+        total = total + 0.5 * twice_kinetic(theta[p], (w, v), (w, v))
     return total
+
+
+def potential_energy(arm: Mechanism, theta: Objects, q: Objects) -> Scalar:
+    """Return P = -sum g . (m p + R h) [J] of links at p with orientation R."""
+    total: Scalar = 0.0
+    poses: list[tuple[Objects, Objects]] = []
+    for i in range(arm.n):
+        rotation, position = arm.placed(i, q)
+        if arm.parents[i] >= 0:
+            before, start = poses[arm.parents[i]]
+            rotation, position = before @ rotation, start + before @ position
+        poses.append((rotation, position))
+        total = total - arm.gravity @ (theta[i, 0] * position + rotation @ theta[i, 1:4])
+    return total
+
+
+def jacobians(arm: Mechanism, q: Objects) -> list[dict[int, tuple[Objects, Objects]]]:
+    """Return of every link, for each joint that carries it, the link's velocity v of its origin and w per unit of qd.
+
+    In the link's frame, where they depend only on the joints in between.
+    """
+    found = []
+    for p in range(arm.n):
+        rotation, position = np.eye(3).astype(object), zeros(3)  # link p's frame seen from link j's
+        columns: dict[int, tuple[Objects, Objects]] = {}
+        for j in reversed(arm.carriers(p)):
+            axis = arm.axes[j]
+            arm_of = position - arm.points[j]
+            w = rotation.T @ axis if arm.revolute[j] else zeros(3)
+            v = rotation.T @ (cross(axis, arm_of) if arm.revolute[j] else axis)
+            columns[j] = (v, w)
+            turn, shift = arm.placed(j, q)
+            rotation, position = turn @ rotation, shift + turn @ position
+        found.append(columns)
+    return found
 
 
 def traces(arm: Mechanism, theta: Objects, q: Objects, qd: Objects, qdd: Objects) -> Objects:
     """Return tau (n,) = D qdd + C qd + g; theta (n, 10), q, qd, qdd (n,)."""
     return np.asarray(
         traces_mass_matrix(arm, theta, q) @ qdd
-        + coriolis_matrix(arm, theta, q, qd) @ qd
+        + traces_coriolis_matrix(arm, theta, q, qd) @ qd
         + traces_gravity(arm, theta, q)
     )
 
 
 def traces_mass_matrix(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
     """Return D (n, n)."""
-    S, W = generators_and_composites(arm, theta, q)
+    S, W = _generators_and_composites(arm, theta, q)
     D = zeros(arm.n, arm.n)
     for j in range(arm.n):
         SW = S[j] @ W[j]
         for i in arm.carriers(j):
-            D[i, j] = D[j, i] = trace(SW, S[i])
+            D[i, j] = D[j, i] = _trace(SW, S[i])
     return D
 
 
 def traces_gravity(arm: Mechanism, theta: Objects, q: Objects) -> Objects:
     """Return g (n,): the torque that holds the arm still."""
-    S, W = generators_and_composites(arm, theta, q)
+    S, W = _generators_and_composites(arm, theta, q)
     return np.array([-(arm.gravity @ (S[i] @ W[i][:, 3])[:3]) for i in range(arm.n)], dtype=object)
+
+
+def traces_coriolis_matrix(arm: Mechanism, inertials: Objects, q: Objects, qd: Objects) -> Objects:
+    """Return C (n, n), that of the Christoffel symbols: dD/dt - 2 C is skew."""
+    S, W = _generators_and_composites(arm, inertials, q)
+    C = zeros(arm.n, arm.n)
+    for m in range(arm.n):
+        chain = arm.carriers(m)
+        for a, j in enumerate(chain):
+            for k in chain[a:]:
+                # the last of i and k is m
+                SSW = S[j] @ (S[k] @ W[m])
+                for i in chain if k == m else [m]:
+                    h = _trace(SSW, S[i])
+                    C[i, j] = C[i, j] + h * qd[k]
+                    if j != k:
+                        C[i, k] = C[i, k] + h * qd[j]
+    return C
+
+
+def _generators_and_composites(arm: Mechanism, inertials: Objects, q: Objects) -> tuple[list[Objects], list[Objects]]:
+    """Return S_i and W_i of every joint, 4x4 in the base frame."""
+    T: list[Objects] = []
+    S: list[Objects] = []
+    W: list[Objects] = []
+    for i in range(arm.n):
+        A = zeros(4, 4)
+        A[:3, :3], A[:3, 3] = arm.placed(i, q)
+        A[3, 3] = 1.0
+        T.append(T[arm.parents[i]] @ A if arm.parents[i] >= 0 else A)
+        S.append(zeros(4, 4))
+        axis = T[i][:3, :3] @ arm.axes[i]
+        if arm.revolute[i]:
+            S[i][:3, :3] = skew(axis)
+            S[i][:3, 3] = cross(T[i][:3, :3] @ arm.points[i] + T[i][:3, 3], axis)
+        else:
+            S[i][:3, 3] = axis
+        W.append(T[i] @ _pseudo_inertia(inertials[i]) @ T[i].T)
+    for i in reversed(range(arm.n)):
+        if arm.parents[i] >= 0:
+            W[arm.parents[i]] = W[arm.parents[i]] + W[i]
+    return S, W
+
+
+def _pseudo_inertia(inertials: Objects) -> Objects:
+    """Return J (4, 4) of one link's parameters (10,)."""
+    inertia = symmetric(inertials[4:])
+    J = zeros(4, 4)
+    J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3).astype(object) - inertia
+    J[:3, 3] = J[3, :3] = inertials[1:4]
+    J[3, 3] = inertials[0]
+    return J
+
+
+def _trace(left: Objects, right: Objects) -> object:
+    """Return tr(left right^T)."""
+    return (left * right).sum()

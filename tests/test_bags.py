@@ -19,7 +19,7 @@ from ident.errors import InputError, LogError
 from ident.files import file_sha256
 from ident.logs import check_log, iter_logs, read_log, read_manifest
 from ident.logs.readers import bag, bag1
-from ident.logs.readers.bag_table import as_table
+from ident.logs.readers.bag import as_table
 from ident.logs.readers.joint_state import ARRAYS, BATCH, decode, layout_of
 
 MANIFEST = """
@@ -253,7 +253,7 @@ def test_a_table_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     path = write_bag(tmp_path / "run", "mcap", motion()[0])
-    monkeypatch.setattr("ident.logs.readers.bag_table.rebatched", full)
+    monkeypatch.setattr("ident.logs.readers.bag.rebatched", full)
     with pytest.raises((OSError, InputError), match="No space left"):
         as_table(path, tmp_path / "run.parquet")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from seeds import cases
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, require_consistent
-from ident.cad.source import read_inertials
+from ident.cad.read import read_inertials
 from ident.cad.table import printed
 from ident.errors import CadError
 from ident.estimate.cones import Block, ConeProgram

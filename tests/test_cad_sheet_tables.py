@@ -12,9 +12,9 @@ from sheet_corpus import Body, fixed, fusion, random_body, solidworks
 from typer.testing import CliRunner
 
 from ident.cad import SI, Cad, Convention, Printed, Row, Table, cad_of, check_cad, read_cad, write_cad
+from ident.cad.read import read_inertials
 from ident.cad.sheets.evidence import examine_table
 from ident.cad.sheets.read import find_sheets, read_frames, read_sheets
-from ident.cad.source import read_inertials
 from ident.cli.cad import app
 from ident.errors import CadError
 from ident.robot import read_robot

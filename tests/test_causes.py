@@ -116,6 +116,16 @@ def test_a_planted_mistake_is_named_first(name: str) -> None:
     assert trace.joint in [arm().joint_names[j] for j in fell or range(3)]
 
 
+@pytest.mark.parametrize("timed", [True, False])
+def test_gravity_that_is_counted_twice_is_told_from_a_wrong_rate_by_velocities_alone(timed: bool) -> None:
+    model, motion = log(np.random.default_rng(7), arm())
+    light = arm().with_gravity(0.5 * arm().gravity)
+    causes = examined(replace(model, robot=light), [motion], neutral_prior(light), timed=timed).causes
+    alike = [causes[0].what, *causes[0].rivals]
+    assert any("the torques hold gravity twice" in one for one in alike)
+    assert any("the rate is wrong: the motion took 41." in one for one in alike) != timed
+
+
 @pytest.mark.parametrize("whose", ["position and torque", "torque"])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_drives_that_move_with_two_joints_are_told_with_the_lines_to_paste(sign: float, whose: str) -> None:
@@ -554,7 +564,9 @@ def test_what_a_model_lacks_is_a_cause_with_the_line_to_paste(words: str) -> Non
     files = SimpleNamespace(robot=Path("r.urdf"), data=Path("d.toml"), file=Path("e.toml"), cad=None)
     loaded = SimpleNamespace(experiment=files, robot=arm(), manifest=SimpleNamespace(recordings=()))
     assert causes_of(examination, loaded)[0].file == "e.toml"
-    assert "e.toml" not in {cause.file for cause in causes_of(examination, loaded, terms=False)}
+    for after, chosen in ((first.after, True), (0.6 * first.before, False)):  # less than half of the error is left
+        slight = replace(examination, causes=(replace(first, after=after), *examination.causes[1:]))
+        assert [c.file for c in causes_of(slight, loaded, terms=False)][:1] == ["e.toml"] * chosen
     assert first.what == f"the model lacks {words}"
     assert not first.ordinary
     assert lines_in(first.mend) in ("[model]\ncoulomb = true", '[model]\nspring = { joints = ["joint2"] }')

@@ -16,7 +16,7 @@ from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.compare.difference import contradicted, decided_by
 from ident.compare.validate import STEPS, WAY, _friction
 from ident.errors import ModelError
-from ident.estimate.covariance import Covariance
+from ident.estimate.covariance import Covariance, half_widths
 from ident.logs.filter import decimate
 from ident.model import Model, SmoothCoulomb, Stribeck, Viscous, regressor, torque
 from ident.regression import base_parameters, compress
@@ -45,6 +45,17 @@ def test_true_cad_agrees_and_a_wrong_mass_is_found():
     flagged = np.array([r.verdict == "contradicted" for r in found.rows])
     assert flagged.any()
     assert not flagged[~touched].any()
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.0, 1.25, 2.5])
+def test_a_factor_of_all_numbers_is_told_and_one_of_a_link_is_none(factor):
+    c = case()
+    scaled = compare_with(c.wls, c.inertials / factor, {}, "cad.csv")
+    assert scaled.factor == pytest.approx(factor, rel=0.03)
+    assert (scaled.factor == 1.0) == (factor == 1.0)
+    one = c.inertials.copy()
+    one[1] *= 1.5
+    assert compare_with(c.wls, one, {}, "cad.csv").factor == 1.0
 
 
 def test_numbers_of_a_row():
@@ -222,6 +233,17 @@ def test_validation_is_what_the_dense_regressor_gives(decimation):
         assert np.array_equal(p.samples, samples)
     assert np.allclose(found.recordings[0].of("zero").relative, 1.0)
     assert found.total("identified").relative_total < 0.1 < found.total("wrong").relative_total + 0.09
+
+
+def test_what_intervals_allow_is_the_spread_of_torques_of_parameters_drawn_from_them():
+    c = case()
+    e, other, rng = c.constrained, c.other, np.random.default_rng(5)
+    found = validate(c.model, other, {"identified": e.phi}, fitted=c.regression, covariance=e.covariance)
+    off = rng.multivariate_normal(np.zeros(len(e.phi)), e.covariance.matrix, 1000, method="eigh")
+    Y = regressor(c.model, other.q, other.qd, other.qdd)[:, :, list(e.base.kept)]
+    squares = np.einsum("tjb,bc,tjc->j", Y, off.T @ off / len(off), Y) / len(Y)
+    np.testing.assert_allclose(found.allowed, half_widths(np.sqrt(squares), e.covariance.dof), rtol=0.1)
+    assert validate(c.model, other, {"identified": e.phi}, fitted=c.regression).allowed is None
 
 
 def test_the_raw_error_is_that_before_thinning():

@@ -72,6 +72,18 @@ def test_parameters_come_nearer_to_the_truth(seed, band):
     assert errors[1] < 0.8 * errors[0]
 
 
+def test_where_torques_do_not_tell_the_noise_of_no_joint_is_let_through():
+    """A joint that shakes asks for a cut-off at which another one's accelerations are steps of its encoder."""
+    log, step, w = log_of(1), 4e-4, 2 * np.pi * 30
+    q = log.q + 2e-6 * np.sin(w * T)[:, None] * [1, 0, 0]
+    q[:, 2] = step * np.round(q[:, 2] / step)
+    log = Log("log", T, q, log.tau + 0.3 * log.tau.std(axis=0) * np.random.default_rng(3).normal(size=q.shape))
+    spectral = chosen([log])
+    fit, _ = checked(case().model, [log], spectral)
+    assert settled._noise(log, spectral[0]) > 0.1
+    assert settled._noise(log, fit) <= settled.NOISY
+
+
 def test_a_cut_off_that_nearly_all_stretches_prefer_is_not_lost_beside_one_that_fewer_do(monkeypatch):
     log = log_of(0)
     given = chosen([log])[0].position_hz

@@ -51,7 +51,7 @@ def motion(rng: np.random.Generator, robot: Robot, basis: Basis, size: float = 0
 def fine(trajectory: Trajectory, samples: int = 10_000) -> tuple[np.ndarray, ...]:
     """Return q, qd, qdd, jerk at a hundred times more instants than a design of these bases has."""
     t = np.linspace(0.0, trajectory.duration, samples + 1)
-    return (*trajectory.states(t), trajectory.jerk(t))
+    return (*trajectory.states(t), trajectory.derivative(t, 3))
 
 
 def reverse_error(constraint: Constraint, states: tuple[np.ndarray, ...], rng: np.random.Generator) -> float:

@@ -178,7 +178,7 @@ def violations(trajectory: Trajectory) -> list[str]:
     model = arm()
     t = np.linspace(0.0, trajectory.duration, 20_001)
     q, qd, qdd = trajectory.states(t)
-    jerk = trajectory.jerk(t)
+    jerk = trajectory.derivative(t, 3)
     tau = np.abs(torque(model, numbers(model), q, qd, qdd))
     found = []
     for j, x in enumerate(LIMITS):

@@ -11,7 +11,7 @@ from ident.errors import EXTRAS, EstimationError, InputError, need
 from ident.estimate.problem import Program
 from ident.logs import read_log, read_manifest
 from ident.logs.readers import read_tables
-from ident.logs.readers.bag_table import as_table
+from ident.logs.readers.bag import as_table
 from ident.logs.readers.formats import Request
 from ident.pipelines import codegen, excite
 from ident.report.page import known_format

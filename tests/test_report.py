@@ -536,6 +536,10 @@ def test_a_joint_that_is_missed_far_more_than_where_it_was_fitted_is_rough():
     assert judged.headline == "Rough"
     assert "reach 24.9 %, fitted" in judged.reason
     assert "differs between the recordings, as of a robot that warms up" in judged.reason
+    unsure = replace(validation, recordings=(worse,), noise=0.1 * own.rms, allowed=0.6 * own.rms)
+    reason = verdict(c.constrained, unsure).reason
+    assert "the fitted motions tell too little of what these need: the intervals alone allow" in reason
+    assert "warms up" not in reason
 
 
 def test_what_to_mend_comes_first():

@@ -115,6 +115,11 @@ def test_every_ball_is_inside(seed: int, many: int, away: float, flat: int) -> N
         assert beyond(smallest_capsule(points), points) <= 0.0
 
 
+def volume(capsule: Capsule) -> float:
+    length = float(np.linalg.norm(capsule.end - capsule.start))
+    return np.pi * capsule.radius**2 * (length + 4 / 3 * capsule.radius)
+
+
 @pytest.mark.slow
 def test_a_capsule_is_found_again() -> None:
     rng = np.random.default_rng(0)
@@ -127,7 +132,7 @@ def test_a_capsule_is_found_again() -> None:
         found = smallest_capsule(surface)
         true = Capsule("link", start, end, radius)
         assert beyond(found, surface) <= 0.0
-        assert found.volume < 1.01 * true.volume
+        assert volume(found) < 1.01 * volume(true)
 
 
 @pytest.mark.slow
@@ -145,7 +150,7 @@ def test_no_capsule_on_a_grid_of_axes_is_much_smaller() -> None:
             r = aside.max(axis=1, keepdims=True) * grow
             half = np.maximum((heights - np.sqrt(r**2 - aside**2)).max(axis=1), 0)
             least = min(least, float((np.pi * r[:, 0] ** 2 * (2 * half + 4 / 3 * r[:, 0])).min()))
-        assert smallest_capsule(points).volume < 1.02 * least
+        assert volume(smallest_capsule(points)) < 1.02 * least
 
 
 # ---- capsules around a URDF's links --------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def read(how: str, path: Path) -> None:
     import rosbags.rosbag2
 
     from ident.logs import iter_logs, read_manifest
-    from ident.logs.readers.bag_table import as_table
+    from ident.logs.readers.bag import as_table
     from ident.robot.file import MDHJoint, from_mdh
 
     before, start, cpu = peak(), time.perf_counter(), time.process_time()

@@ -100,7 +100,7 @@ def violations(trajectory: Trajectory, samples: int) -> int:
     """Return how many limits some sample of a motion breaks; Coulomb friction with the sign of the speed."""
     t = np.linspace(0.0, trajectory.duration, samples)
     q, qd, qdd = trajectory.states(t)
-    tau, jerk = torque(SIGNED, THETA, q, qd, qdd), trajectory.jerk(t)
+    tau, jerk = torque(SIGNED, THETA, q, qd, qdd), trajectory.derivative(t, 3)
     broken = 0
     for j, joint in enumerate(ROBOT.joints):
         x = joint.limits

@@ -7,6 +7,8 @@ from .check import require_consistent as require_consistent
 from .convention import SI as SI
 from .convention import Convention as Convention
 from .read import read_cad as read_cad
+from .read import read_inertials as read_inertials
+from .read import read_source as read_source
 from .sheets.evidence import Finding as Finding
 from .sheets.evidence import examine as examine
 from .sheets.evidence import examine_table as examine_table
@@ -19,8 +21,6 @@ from .sheets.readings import Decision as Decision
 from .sheets.readings import decide as decide
 from .sheets.readings import to_inertials as to_inertials
 from .sheets.sheet import Sheet as Sheet
-from .source import read_inertials as read_inertials
-from .source import read_source as read_source
 from .table import Cad as Cad
 from .table import Printed as Printed
 from .table import Row as Row

@@ -1,22 +1,11 @@
-"""Reads CAD tables from CSV and TOML files.
+"""Reads CAD numbers from whatever holds them, tables in CSV and TOML files first of all.
 
 CSV: lines that begin with `#` above the header hold the convention as TOML (a remark begins with `##`), then a header,
-its columns in any order, and one row per link::
+its columns in any order, and one row per link, as `docs/examples/cad.csv`. TOML: the same keys in a table [convention];
+one [[link]] per link with `name` and the ten numbers, or `table = "FILE.csv"` beside it, which may declare them itself;
+and joint values [joint.NAME], where CAD or data sheets give them, always in SI, as `docs/examples/cad.toml`.
 
-    # mass = "g"
-    # length = "mm"
-    # inertia = "g mm^2"
-    # tensor_at = "center_of_mass"   # or "link_origin"; the axes are the link frame's
-    # products = "tensor"            # Ixy = -integral of x y dm; or "positive", +integral of x y dm
-    link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz
-    link1,76,-0.598,0.016,-23.413,47316,-3,-2549,51601,-16,77113
-
-TOML: the same keys in a table [convention]; one [[link]] per link with `name` and the ten numbers, or
-`table = "FILE.csv"` beside it, which may declare them itself; and joint values, where CAD or data sheets give them,
-always in SI::
-
-    [joint.joint1]
-    drive_inertia = 0.004            # also the others of `ident.model.terms.plain`
+`read_source` also takes the inertials of a URDF or MJCF, read as untrusted data, and mass-property sheets.
 """
 
 from __future__ import annotations
@@ -24,18 +13,27 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ident.arrays import Array
 from ident.cad.convention import Error, convention_from, normal, refuse_unknown
-from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of
-from ident.errors import CadError, cut, require_known
+from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, read_bytes
+from ident.errors import CadError, RobotError, cut, require_known
 from ident.files import csv_name
 from ident.model.standard import Offset
 from ident.model.terms import plain
+from ident.robot.robot import DESCRIPTIONS, Robot
+from ident.spatial.inertia import Pose
 from ident.tables import parse_toml
+
+if TYPE_CHECKING:
+    from ident.cad.sheets.sheet import Products
+    from ident.robot.xml import Element
 
 
 def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
@@ -237,19 +235,79 @@ def _inside(name: Any, path: Path) -> Path:
     return inner
 
 
-def read_bytes(path: Path, limit: int = -1) -> bytes:
-    """Return the content of a file, of at most `limit` bytes; raises CadError when it cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(limit)
-    except (OSError, ValueError) as cause:
-        problem = "there is no such file" if isinstance(cause, FileNotFoundError) else "the file cannot be read"
-        raise CadError(problem, file=path) from cause
-
-
 def _text(data: bytes, path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
         fix = "Save the file as text with UTF-8 encoding"
         raise CadError(f"byte {cause.start} is not UTF-8 text", file=path, fix=fix) from cause
+
+
+# ---- any source -----------------------------------------------------------------------------------------------------
+
+
+def is_sheet(source: Path) -> bool:
+    """Tell whether a path is one mass-property report, and no table, description or folder."""
+    return not source.is_dir() and source.suffix.lower() not in (".csv", ".toml", *DESCRIPTIONS)
+
+
+def read_source(
+    source: Path, robot: Robot | None = None, frames: Mapping[str, Pose] | None = None, products: Products | None = None
+) -> Cad:
+    """Return any source as a table of links; `frames` and `products` are for sheets, see `read_sheets`.
+
+    Given `robot`, it must have these links. Raises CadError.
+    """
+    if source.is_dir() or is_sheet(source):
+        from ident.cad.sheets.read import read_sheets
+
+        return read_sheets(source, robot, frames, products)
+    if products is not None or frames is not None:
+        option = "--products" if products is not None else "--frames"
+        raise CadError("is for reports; a table declares its own convention", key=option, file=source)
+    cad = read_inertials(source) if source.suffix.lower() in DESCRIPTIONS else read_cad(source)
+    if robot is not None:
+        cad.for_robot(robot)
+    return cad
+
+
+def read_inertials(path: str | Path) -> Cad:
+    """Return the links of a URDF or the bodies of an MJCF file that have an <inertial>; the root element tells which.
+
+    Bodies of an MJCF file without one get their inertia from geoms in MuJoCo and are left out. Raises CadError naming
+    line and element, also for what would change an MJCF's numbers unseen, see `Mjcf`.
+    """
+    from ident.robot import xml
+    from ident.robot.urdf import parse_document
+
+    path = Path(path)
+    try:
+        data = xml.read_bytes(path)
+        root = xml.parse_xml(data, file=path.name)
+        if root.tag == "mujoco":
+            given = dict(_bodies(root, path.name))
+        else:
+            links = parse_document(data, file=path.name).links.values()
+            given = {link.name: link.inertial for link in links if link.inertial is not None}
+    except RobotError as cause:
+        raise CadError(cause.problem, file=path, line=cause.line, key=cause.key, fix=cause.fix) from cause
+    if not given:
+        kind, fix = ("body", "Save the compiled model, which has them") if root.tag == "mujoco" else ("link", None)
+        raise CadError(f"no {kind} has an <inertial>", file=path, fix=fix)
+    return Cad(tuple(given), np.array(list(given.values())), path.name, hashlib.sha256(data).hexdigest())
+
+
+def _bodies(root: Element, file: str) -> Iterator[tuple[str, Array]]:
+    """Yield name and inertial (10,) of each body of an MJCF file that has one, in its own frame."""
+    from ident.robot.mjcf import Mjcf
+
+    found = Mjcf(file, root)
+    for name, body in found.bodies.items():
+        if body.inertial is not None:
+            element = found.elements[name]
+            inertial = element.all("inertial")[0]
+            if "name" not in element.attributes:
+                raise found.at.error("a body with <inertial> has no name", element, "Name it")
+            if not {"diaginertia", "fullinertia"} & inertial.attributes.keys():
+                raise found.at.error("<inertial> wants one of diaginertia and fullinertia", inertial)
+            yield name, body.inertial

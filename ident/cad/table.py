@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -267,6 +268,16 @@ def printed(inertials: Array, convention: Convention) -> Array:
     full = central if convention.tensor_at == "center_of_mass" else tensor(inertials)
     c, six = (np.where(np.abs(x) > 1e-14 * np.abs(x).max(), x, 0.0) for x in (c, upper(full)))
     return np.concatenate([[m], c, six]) / np.array(convention.scales, dtype=np.float64) + 0.0  # no -0.0
+
+
+def read_bytes(path: Path, limit: int = -1) -> bytes:
+    """Return the content of a file, of at most `limit` bytes; raises CadError when it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(limit)
+    except (OSError, ValueError) as cause:
+        problem = "there is no such file" if isinstance(cause, FileNotFoundError) else "the file cannot be read"
+        raise CadError(problem, file=path) from cause
 
 
 @shows

@@ -46,8 +46,8 @@ def read(
     robot: Annotated[Path | None, "Robot whose links the table must have"] = None,
 ) -> None:
     """Print what a report, a folder of reports or a table says; --out writes it as a table."""
+    from ident.cad.read import is_sheet
     from ident.cad.sheets.read import read_sheet
-    from ident.cad.source import is_sheet
     from ident.pipelines.checked_cad import table_ending
 
     table_ending(out)

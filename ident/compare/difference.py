@@ -38,6 +38,8 @@ DecidedBy = Literal["data", "data and prior", "prior"]
 _SHARE = 0.1
 #: Masses, centres and tensors that are all off by 5 % move no combination by more: m c c is off by 15 %.
 FAR = 0.15
+#: A common factor: of so many numbers at least, off 1 by more than right ones are, and the spread beside it.
+FEWEST, SCALED, ALIKE = 5, 0.05, 0.3
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,20 @@ class Comparison:
     def far(self) -> tuple[Difference, ...]:
         """The rows that are contradicted by more than right numbers are off: FAR of their size."""
         return tuple(r for r in self.rows if r.verdict == "contradicted" and abs(r.difference) > FAR * r.scale)
+
+    @property
+    def factor(self) -> float:
+        """How many times CAD's numbers are found, all alike as where torques are counted wrongly; 1 where they differ.
+
+        The median of what the logs tell, where half of these are within ALIKE of the way to it.
+        """
+        told = [r for r in self.rows if r.verdict in ("agrees", "contradicted") and not r.friction]
+        ratios = np.array([r.identified / r.reference for r in told if abs(r.reference) > FAR * r.scale])
+        if len(ratios) < max(FEWEST, len(told) / 2):
+            return 1.0
+        middle = float(np.median(ratios))
+        alike = np.median(np.abs(ratios - middle)) < ALIKE * abs(middle - 1.0)
+        return middle if alike and abs(middle - 1.0) > SCALED else 1.0
 
 
 def compare_with(

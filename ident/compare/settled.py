@@ -16,12 +16,12 @@ from ident.arrays import Array
 from ident.compare.cut_offs import CutOffs, relative
 from ident.errors import IdentError
 from ident.estimate.least_squares import joint_noise, solved, squared_left_out, stretch_factors
-from ident.logs.automatic import OPEN, Hand, chosen
+from ident.logs.automatic import OPEN, Hand, band_alone, chosen
 from ident.logs.check import out_of_reach
 from ident.logs.filter import BLOCK, HIGHEST, decimate, factors_below, thinned
 from ident.logs.log import Log
 from ident.logs.motion import Motion
-from ident.logs.process import Processing, process
+from ident.logs.process import Processing, noise_share, process
 from ident.model.model import Model, torque
 from ident.regression.base import BaseParameters, base_parameters, r_factor
 from ident.regression.compress import Columns, compress, packed_columns, rows_with
@@ -185,6 +185,8 @@ TOO_LOW = 1.2
 NARROWER = (0.125, 0.25, 0.5)
 #: Width of the tanh that stands in for Coulomb friction, relative to each joint's largest speed.
 SMOOTH = 0.1
+#: Of cut-offs that leave the same error but for this share, the highest whose accelerations hold less noise than that.
+ALIKE, NOISY = 0.01, 0.05
 #: A cut-off, a band, is taken where it takes this share from the error of what is left out, in so many stretches.
 LOWER_GAIN, NARROWER_GAIN, AGREED, STRETCHES = 0.1, 0.05, 9, 10
 
@@ -253,6 +255,10 @@ def checked(
 
     lower = best([times * given for times in lowest if "position_hz" in hands[0].left])
     cut = given if lower == given else best([times * lower for times in BESIDE])
+    if "position_hz" in hands[0].left:
+        as_good = (c for c in sorted(errors, reverse=True) if c <= cut and _as_good(errors[c], errors[cut]))
+        uses = ((c, replace(same, position_hz=fit.position_hz if c == given else c)) for c in as_good)
+        cut = next((c for c, use in uses if max(_noise(log, use) for log in logs) <= NOISY), cut)
     found, judged = (cut != given and chosen(logs, cut, hands)) or spectral
     tried(relative(errors))
     usual, shares = prod(found.decimation), NARROWER if "decimation" in hands[0].left else ()
@@ -263,6 +269,16 @@ def checked(
     if _gainful(left[least], left[0], NARROWER_GAIN):
         found = replace(found, decimation=thinned[least])
     return found, judged
+
+
+def _as_good(errors: Array, best: Array) -> bool:
+    return bool(errors.sum() <= (1.0 + ALIKE) ** 2 * best.sum())
+
+
+def _noise(log: Log, processing: Processing) -> float:
+    """Return the largest share of noise in the acceleration of any joint."""
+    band = band_alone(log)
+    return 0.0 if band is None else float(np.nanmax(noise_share(log, processing, band.noise), initial=0.0))
 
 
 def _gainful(errors: Array, before: Array, gain: float) -> bool:

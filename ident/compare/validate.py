@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
+from ident.estimate.covariance import Covariance, half_widths
 from ident.logs.filter import decimate
 from ident.logs.motion import Motion
 from ident.model.model import Model, torque
@@ -106,8 +107,9 @@ class Validation:
 
     unusable: sentences on torques that are no measurement; no prediction of them means anything. band_hz [Hz]: torque
     and prediction are compared below it, where thinning has taken away the rest; None: as they are. noise (n,): how
-    noisy the readings of each torque are at least, in that band [N m; N]; None: not known. apart: whether some are of
-    other files than those that were fitted.
+    noisy the readings of each torque are at least, in that band [N m; N]; None: not known. allowed (n,): half the width
+    of the fit's 95 % intervals, as torque on what was held out [N m; N, rms]; None: not known. apart: whether some are
+    of other files than those that were fitted.
     """
 
     joints: tuple[str, ...]
@@ -118,6 +120,7 @@ class Validation:
     unusable: tuple[str, ...] = ()
     band_hz: float | None = None
     noise: Array | None = None
+    allowed: Array | None = None
     apart: bool = True
 
     def shown(self) -> Shown:
@@ -187,6 +190,7 @@ def validate(
     fitted: Regression | Collection[str] | None,
     base: BaseParameters | None = None,
     standing: ArrayLike = 0.0,
+    covariance: Covariance | None = None,
 ) -> Validation:
     """Return how well each prediction gives the torque of each recording, joint by joint.
 
@@ -197,7 +201,7 @@ def validate(
     fit (by name, or the same numbers) is marked `held_out = False` and warned of: it shows the fit and validates
     nothing. standing, one or (n,): a joint slower than this [rad/s; m/s] stands, and friction then holds any torque up
     to its own, which no law of the speed predicts. Such rows do not count where what the first prediction misses in
-    them is no more than this; `Predicted.every` has them.
+    them is no more than this; `Predicted.every` has them. covariance: of the fit's base parameters.
     Raises ModelError for parameters of a wrong length or a prediction called "zero", and what `compress` raises.
     """
     if ZERO in predictions:
@@ -248,7 +252,21 @@ def validate(
         tuple(warnings),
         band_hz=min(bands, default=None),
         noise=np.array(regression.least_noise),
+        allowed=_allowed(regression, recordings, covariance),
     )
+
+
+def _allowed(
+    regression: Regression, recordings: Sequence[ValidatedRecording], covariance: Covariance | None
+) -> Array | None:
+    """Return half the width (n,) of 95 % intervals of the torque, rms over what was held out: trace(Y_j' Y_j C) / N."""
+    held_out = [r.recording for r in recordings if r.held_out]
+    if covariance is None or not held_out:
+        return None
+    part, known = regression.only(held_out), np.nan_to_num(covariance.matrix)
+    each = zip(part.joint_grams, part.parameters, strict=True)
+    squares = np.array([np.sum(gram[:-1, :-1] * known[np.ix_(of, of)]) for gram, of in each])
+    return half_widths(np.sqrt(np.maximum(squares, 0.0) / np.maximum(part.rows, 1)), covariance.dof)
 
 
 def _standing(every: Array, moving: Array, most: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

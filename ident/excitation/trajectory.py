@@ -81,10 +81,6 @@ class Trajectory:
         """Return q, qd, qdd at t (N,) [s], each (N, n) [rad, rad/s, rad/s^2; m ...]; errors as of `derivative`."""
         return self.derivative(t, 0), self.derivative(t, 1), self.derivative(t, 2)
 
-    def jerk(self, t: ArrayLike) -> Array:
-        """Return the third derivative at t (N,) [s], (N, n) [rad/s^3; m/s^3]; errors as of `derivative`."""
-        return self.derivative(t, 3)
-
     def extremes(self, order: int) -> tuple[Array, Array]:
         """Return the least and greatest value (n,) of the derivative of order 0..3 over the whole duration."""
         return self.basis.extremes(self.coefficients, count(order, "the order of the derivative", 0, 3))

@@ -153,7 +153,7 @@ def _named(root: Element) -> Iterator[tuple[Element, str]]:
     """Yield the elements, each with its attribute, that name what lies beside the file."""
     if root.tag not in ("mujoco", "robot"):
         return
-    for element in _all(root):
+    for element in root.everything():
         if element.tag == "compiler":
             yield from ((element, name) for name in (*_FOLDERS, "assetdir"))
         elif root.tag == "mujoco" and element.tag == "model":
@@ -176,7 +176,7 @@ def _lacks(root: Element, setting: str, old: Path) -> bool:
     """Return whether an MJCF names files beside itself, as it has no folder for this kind."""
     if any(name in c.attributes for c in root.all("compiler") for name in (setting, "assetdir")):
         return False
-    found = [e for e in _all(root) if e.tag in _FOLDERS[setting]]
+    found = [e for e in root.everything() if e.tag in _FOLDERS[setting]]
     return any(_exists(e, name, old) for e in found for name in e.attributes if name.startswith("file"))
 
 
@@ -196,9 +196,3 @@ def _seen(path: Path, folder: Path) -> str:
     except ValueError:
         text = path.as_posix()
     return escape(text, {'"': "&quot;", "'": "&apos;"})
-
-
-def _all(element: Element) -> Iterator[Element]:
-    yield element
-    for child in element.children:
-        yield from _all(child)

@@ -108,7 +108,7 @@ class _Collada:
     def named(self) -> dict[tuple[str, str], list[Element]]:
         """The elements that have an id, by tag and id."""
         found: dict[tuple[str, str], list[Element]] = {}
-        for element in _everything(self.root):
+        for element in self.root.everything():
             if "id" in element.attributes:
                 found.setdefault((element.tag, element.attributes["id"].value), []).append(element)
         return found
@@ -116,7 +116,7 @@ class _Collada:
     @cached_property
     def unit(self) -> float:
         """Metres in a unit of length; a part of the file cannot have its own."""
-        units = [unit for e in _everything(self.root) if e.tag == "asset" for unit in e.all("unit")]
+        units = [unit for e in self.root.everything() if e.tag == "asset" for unit in e.all("unit")]
         try:
             sizes = {float(unit.values.get("meter", "1")) for unit in units} or {1.0}
         except ValueError:
@@ -231,11 +231,3 @@ class _Collada:
         if not (text.isascii() and text.isdecimal() and len(text) <= 12):
             raise self.at.error(f"{name} of <{element.tag}> is '{text:.40}', wanted a whole number", element)
         return int(text)
-
-
-def _everything(root: Element) -> Iterator[Element]:
-    ahead = [root]
-    while ahead:
-        element = ahead.pop()
-        yield element
-        ahead += element.children

@@ -37,12 +37,6 @@ class Capsule:
         if not (math.isfinite(self.radius) and self.radius > 0):
             raise RobotError(f"the radius of capsule '{self.name}' is {self.radius:g} m, wanted a number above 0")
 
-    @property
-    def volume(self) -> float:
-        """Volume of the capsule [m^3]."""
-        length = float(np.linalg.norm(self.end - self.start))
-        return math.pi * self.radius**2 * (length + 4.0 / 3.0 * self.radius)
-
 
 @dataclass(frozen=True, eq=False)
 class Point:

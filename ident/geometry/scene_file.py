@@ -1,42 +1,6 @@
-"""Scene files, `scene.toml`: capsules, planes, boxes, points, a workspace, margins, and pairs that may touch::
+"""Scene files, `scene.toml`: capsules, planes, boxes, points, a workspace, margins, and pairs that may touch.
 
-length = "m"                        # or "mm"; angle = "rad" or "deg"
-margins = { self = 0.01, environment = 0.02, workspace = 0.0 }
-ignored = [["link1", "table"]]      # names of links, capsules, planes or boxes that may touch
-link_radius = 0.05                  # capsules along the links, or fit = "robot.urdf" for its collision shapes
-
-[[capsule]]                         # instead of the fitted ones of that link
-link = "link2"
-start = [0, 0, 0]
-end = [0.4, 0, 0]
-radius = 0.06
-name = "upper arm"                  # by default the link's
-
-[[plane]]                           # free where normal . p >= offset, in the base frame
-name = "table"
-normal = [0, 0, 1]
-offset = -0.1
-
-[[box]]
-name = "cabinet"
-size = [0.4, 0.6, 1.0]
-xyz = [0.8, 0, 0.5]                 # of its centre
-rpy = [0, 0, 0]
-
-[[point]]                           # stays within all of the workspace, or what is named
-name = "tip"
-link = "tool0"
-position = [0, 0, 0.1]
-within = ["cell"]
-
-[[workspace.box]]
-name = "cell"
-size = [2, 2, 1.5]
-xyz = [0, 0, 0.75]
-
-[[workspace.plane]]
-name = "floor"
-normal = [0, 0, 1]
+`docs/examples/scene.toml` has every key.
 """
 
 from __future__ import annotations
@@ -93,7 +57,7 @@ _BOX = {"name": "Of the box.", "size": "Three lengths.", "xyz": "Its centre.", "
 
 
 def read_scene(path: str | Path, robot: Robot) -> Scene:
-    """Return the scene of a .toml file for `robot`, see this module; lengths in m and angles in rad unless it says so.
+    """Return the scene of a .toml file for `robot`; lengths in m and angles in rad unless it says so.
 
     `fit` names a URDF inside the file's folder (or $IDENT_DATA/...), whose <collision> shapes give one capsule for each
     link; `meshes` the folder of their meshes, by default the URDF's own. Links with capsules of their own get no other;

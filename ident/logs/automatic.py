@@ -277,13 +277,9 @@ def _clocks(logs: Sequence[Log], processing: Processing) -> list[tuple[Log, Cloc
 
 def even_grid(logs: Sequence[Log]) -> float | None:
     """Return the rate [Hz] of an even grid for all logs; None where it would invent many rows of one."""
-    grid = max(map(_rate, logs))
+    # of each log the rate of the usual step, at least the mean rate
+    grid = max(significant(max(1.0 / np.median(np.diff(log.t)), log.rate_hz), 4) for log in logs)
     return None if any(grid * (log.t[-1] - log.t[0]) > MOST_GRID * len(log.t) for log in logs) else grid
-
-
-def _rate(log: Log) -> float:
-    """Return the rate of the usual step, at least the mean rate [Hz], to four digits."""
-    return significant(max(1.0 / np.median(np.diff(log.t)), log.rate_hz), 4)
 
 
 def _uneven(log: Log) -> bool:
@@ -314,7 +310,8 @@ def in_words(processing: Processing) -> str:
     """Return in one line what is done with a log."""
     p, thinned = processing, prod(processing.decimation)
     edges = p.edge_s if isinstance(p.edge_s, tuple) else (p.edge_s, p.edge_s)
-    late = np.abs(p.position_delay_s).max(initial=0.0)
+    late = np.atleast_1d(p.position_delay_s)
+    joints, most = int(np.count_nonzero(late)), f"{np.abs(late).max(initial=0.0) * 1e3:.2g} ms"
     said = [
         f"positions below {p.position_hz:g} Hz" if p.position_hz else "positions as they are",
         f"regressor and torque thinned by {thinned}" if thinned > 1 else "every row used",
@@ -325,5 +322,8 @@ def in_words(processing: Processing) -> str:
         p.derivative == "savgol"
     )
     said += ["spikes interpolated"] if p.spikes == "interpolated" else []
-    said += [f"positions of single joints shifted in time by up to {late * 1e3:.2g} ms"] if late else []
+    if joints > 1 and late.max() <= 0.0:
+        said += [f"torques of {joints} joints read as late by up to {most}"]
+    elif joints:
+        said += [f"positions of single joints shifted in time by up to {most}"]
     return ", ".join(said)

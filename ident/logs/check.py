@@ -12,9 +12,8 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError, plural
-from ident.logs.clock import find_clock
+from ident.logs.clock import find_clock, usual_steps
 from ident.logs.log import Log, spans
-from ident.logs.rates import usual_steps
 from ident.logs.readings import position_quantum, saturated, spikes
 from ident.logs.recognised import LATE_ROWS, lateness, related
 from ident.logs.unscaled import SMALL, unscaled
@@ -174,9 +173,7 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
     short = np.flatnonzero(dt < SHORT * usual)
     if len(short) and clock.rows == "stamps":
         often = usual[short[0]]
-        soon = (
-            f"{log.where(short + 1)}: less than {_ms(SHORT * often)} after the row before, where {_ms(often)} is usual"
-        )
+        soon = f"{log.where(short + 1)}: less than {_ms(SHORT * often)} after the row before"
         fix = "resample linearly rather than differentiate over it"
         yield Finding("short step", log.rows(short + 1), f"{soon}, where {_ms(often)} is usual; {fix}")
     for k in changes.tolist():

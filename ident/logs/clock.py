@@ -1,4 +1,6 @@
-"""When the rows of a log were taken: as their stamps say, evenly, or as the positions tell where rows were lost."""
+"""When the rows of a log were taken: as their stamps say, evenly, or as the positions tell where rows were lost; and
+where their rate changes midway.
+"""
 
 from __future__ import annotations
 
@@ -110,9 +112,8 @@ def _lost_among(even: Array, time: Array, steps: Array, how: tuple[bool, Sequenc
     more = np.zeros(len(time) - 1)
     side, noise, size, along = _leaps(even, steps, sides)
     across = 2 * side - 1
-    quick = (np.abs(even[across:] - even[: len(size)]) > STEPS * across * steps).any(
-        axis=1
-    )  # steps beat with slow ones
+    moved = np.abs(even[across:] - even[: len(size)])
+    quick = (moved > STEPS * across * steps).any(axis=1)  # steps beat with slow ones
     clear = quick & (size > CLEAR**2) & (size > SLOW**2 * np.percentile(size, 95.0))
     ratio = along / np.where(clear, size, 1.0)
     odds = along * ratio / 2.0
@@ -412,3 +413,36 @@ def prediction_errors(t: Array, q: Array) -> Array:
         weight = np.prod([away[j] / (away[j] - away[i]) for j in NEIGHBOURS if j != i], axis=0)
         error -= weight[:, None] * q[k + i]
     return np.asarray(np.sqrt(np.mean(error**2, axis=0)))
+
+
+# ---- where the rate changes midway ----------------------------------------------------------------------------------
+
+#: Steps whose median is told together; a rate that lasts for fewer than so many such blocks is lost rows or a pause.
+BLOCK, LASTING = 25, 4
+#: Rates differ where their steps do by this factor.
+OTHER = 1.3
+
+
+def usual_steps(dt: Array) -> tuple[Array, NDArray[np.int_]]:
+    """Return how long each of the steps dt (N,) [s] usually is, and the first step of each other rate (k,).
+
+    The usual step is the median; where the rate changes midway, that of the stretch.
+    """
+    blocks = len(dt) // BLOCK
+    whole = np.full(len(dt), np.median(dt))
+    if blocks < 2 * LASTING:
+        return whole, np.zeros(0, dtype=int)
+    medians = np.median(dt[: blocks * BLOCK].reshape(blocks, BLOCK), axis=1)
+    leaps = np.flatnonzero(np.abs(np.diff(np.log(medians))) > np.log(OTHER)) + 1
+    runs = [(a, b) for a, b in zip([0, *leaps], [*leaps, blocks], strict=True) if b - a >= LASTING]
+    levels = [float(np.median(dt[a * BLOCK : b * BLOCK])) for a, b in runs]
+    changes = list[int]()
+    for (a, _), (_, b), old, new in zip(runs, runs[1:], levels, levels[1:], strict=False):
+        if max(old / new, new / old) > OTHER:
+            start = max(a * BLOCK, changes[-1] if changes else 0)
+            is_new = np.abs(np.log(dt[start : b * BLOCK] / old)) > np.abs(np.log(dt[start : b * BLOCK] / new))
+            changes.append(start + int(np.argmax(np.cumsum(np.where(is_new, -1, 1)))) + 1)
+    parts = np.split(np.arange(len(dt)), changes)
+    for part in parts if changes else ():
+        whole[part] = np.median(dt[part])
+    return whole, np.array(changes, dtype=int)

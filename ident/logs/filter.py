@@ -87,12 +87,12 @@ def butterworth(cutoff: float, order: int) -> LowPass:
     return LowPass(_digital(-np.exp(1j * pi * m / (2 * order)), cutoff))
 
 
-def chebyshev(cutoff: float, order: int, ripple_db: float) -> LowPass:
-    """Return the filter whose gain ripples by `ripple_db` up to `cutoff`, as a share of the sampling rate."""
-    ripple = sqrt(10 ** (ripple_db / 10) - 1)
-    m = np.arange(1 - order, order, 2)
-    poles = -np.sinh(asinh(1 / ripple) / order + 1j * pi * m / (2 * order))
-    return LowPass(_digital(poles, cutoff), 1.0 if order % 2 else 1 / sqrt(1 + ripple**2))
+def _thinning(factor: int) -> LowPass:
+    """Return the Chebyshev filter of `decimate`, of even order, whose gain ripples up to BAND of the new Nyquist."""
+    ripple = sqrt(10 ** (RIPPLE / 10) - 1)
+    m = np.arange(1 - ORDER, ORDER, 2)
+    poles = -np.sinh(asinh(1 / ripple) / ORDER + 1j * pi * m / (2 * ORDER))
+    return LowPass(_digital(poles, BAND / (2 * factor)), 1 / sqrt(1 + ripple**2))
 
 
 def _digital(prototype: NDArray[np.complex128], cutoff: float) -> NDArray[np.complex128]:
@@ -173,7 +173,7 @@ def thinned(blocks: Iterable[Array], factors: Sequence[int]) -> Iterator[Array]:
 
 
 def _thinned(blocks: Iterator[Array], factor: int) -> Iterator[Array]:
-    found = _filter(factor)
+    found = _thinning(factor)
     begun = [next(blocks, np.empty((0, 8)))]
     while sum(map(len, begun)) <= _PAD and (block := next(blocks, None)) is not None:
         begun.append(block)
@@ -233,13 +233,9 @@ def thinning_memory(factors: Sequence[int]) -> int:
     """Return how many rows before thinning the filters of `factors` remember together."""
     rows, step = 0, 1
     for factor in factors:
-        rows += step * _filter(factor).memory
+        rows += step * _thinning(factor).memory
         step *= factor
     return rows
-
-
-def _filter(factor: int) -> LowPass:
-    return chebyshev(BAND / (2 * factor), ORDER, RIPPLE)
 
 
 Interpolation = Literal["cubic", "linear"]

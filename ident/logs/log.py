@@ -151,14 +151,9 @@ class Log:
 
 def spans(rows: Sequence[int], most: int = 6) -> str:
     """Return ascending row numbers as text: "3, 7-9 and 12 more"."""
-    runs: list[list[int]] = []
-    for row in rows:
-        if runs and row == runs[-1][1] + 1:
-            runs[-1][1] = row
-        else:
-            runs.append([row, row])
-    text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs[:most])
-    left = sum(b - a + 1 for a, b in runs[most:])
+    runs = np.split(np.asarray(rows), np.flatnonzero(np.diff(rows) != 1) + 1)
+    text = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:most])
+    left = sum(map(len, runs[most:]))
     return f"{text} and {left} more" if left else text
 
 
@@ -224,7 +219,8 @@ def _parts(
     clock: tuple[int | float, ...] | None = None
     done, last = 0, -np.inf
     if within is not None and record.time.rate_hz is None:
-        clock = _first_stamp(manifest, record, robot)
+        (begun,) = _chunks(manifest, _clock(_only(record, (0, 1))), 1, robot.joint_names, [])
+        clock = formats.first_stamp(begun["time"])
     if within is not None:
         done, record = within[0], _only(record, within)
     notes: list[str] = []
@@ -296,7 +292,9 @@ def _span(
         clock = _clock(record)
         ends = _ends(files[0], clock, manifest) if len(files) == 1 and record.rows is None else None
         first: Chunk = []
-        for size, begin, last in [ends] if ends else _spans(_chunks(manifest, clock, rows, robot.joint_names, [])):
+        times = (chunk["time"] for chunk in _chunks(manifest, clock, rows, robot.joint_names, []))
+        parts = ((len(time[0]), [c[:1] for c in time], [c[-1:] for c in time]) for time in times)
+        for size, begin, last in [ends] if ends else parts:
             first = first or begin
             count, length = count + size, float(seconds(last, record.time, formats.first_stamp(first))[1][-1])
     if not (isfinite(length) and length > 0):  # rows are left out, or what is wrong is told
@@ -305,12 +303,6 @@ def _span(
             start = start if count else float(log.t[0])
             count, length = count + len(log.t), float(log.t[-1]) - start
     return count, length
-
-
-def _spans(chunks: Iterator[dict[str, Chunk]]) -> Iterator[tuple[int, Chunk, Chunk]]:
-    """Yield how many rows each chunk has, and its clock in its first and its last row."""
-    for chunk in chunks:
-        yield len(chunk["time"][0]), [c[:1] for c in chunk["time"]], [c[-1:] for c in chunk["time"]]
 
 
 def _ends(path: Path, clock: Recording, manifest: Manifest) -> tuple[int, Chunk, Chunk] | None:
@@ -339,12 +331,6 @@ def _clock(record: Recording) -> Recording:
     """Return a recording whose signals are all its clock."""
     time = record.time
     return replace(record, file=time.file or record.file, position=time, torque=time, velocity=None, temperature=None)
-
-
-def _first_stamp(manifest: Manifest, record: Recording, robot: Robot) -> tuple[int | float, ...]:
-    """Return the clock of a recording's first row, as the file has it."""
-    (chunk,) = _chunks(manifest, _clock(_only(record, (0, 1))), 1, robot.joint_names, [])
-    return formats.first_stamp(chunk["time"])
 
 
 def _dated(record: Recording) -> frozenset[str]:

@@ -109,16 +109,8 @@ class Processing:
         for f in fields(self):
             if isinstance(getattr(self, f.name), list):
                 object.__setattr__(self, f.name, tuple(getattr(self, f.name)))
-        hz = (
-            "position_hz",
-            "velocity_hz",
-            "acceleration_hz",
-            "torque_hz",
-            "resample_hz",
-            "nominal_rate_hz",
-            "meant_hz",
-        )
-        for key in (*hz, "segment_s", "fourier_period_s"):
+        rates = (f.name for f in fields(self) if f.name.endswith("_hz"))
+        for key in (*rates, "segment_s", "fourier_period_s"):
             value = getattr(self, key)
             if value is not None and not (isfinite(value) and value > 0):
                 raise LogError(f"is {value}, wanted a number above 0", key=key, fix="Leave it out for none")
@@ -250,9 +242,7 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     moves = ~resting(log.q)
     q, qd, qdd = np.where(moves, q, np.median(log.q, axis=0)), qd * moves, qdd * moves
     tau = filters.low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
-    band = min(
-        rate_hz, filters.BAND * rate / prod(p.decimation), 2 * (p.torque_hz or inf)
-    )  # of white noise, what is left
+    band = min(rate_hz, filters.BAND * rate / prod(p.decimation), 2 * (p.torque_hz or inf))  # left of white noise
     noise = least_noise(log.tau) * np.sqrt(band / rate_hz)
 
     # which samples belong to the motion: torque known, in the window, not at an edge of the recording

@@ -19,10 +19,8 @@ from ident.errors import LogError, need
 from ident.logs.manifest import DATES, TextFormat
 from ident.logs.manifest import Column as Reference
 from ident.logs.names import UNIT_WORDS, named, tokens
-from ident.logs.readers.dates import is_date
-from ident.logs.readers.encodings import decoded, note, opened
-from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, read_chunks
-from ident.logs.readers.read_tables import MISSING, value_type
+from ident.logs.readers.formats import DAMAGED, Request, endings, format_of, is_bag, is_date, read_chunks
+from ident.logs.readers.read_tables import MISSING, decoded, note, opened, value_type
 
 #: Lines of a text file that are looked at, and the fewest rows of a log.
 LOOKED, FEWEST = 80, 50

@@ -2,11 +2,13 @@
 
 Names propose: they are split into words of the quantity, the unit and the origin. What the columns do decides: time
 rises, a position stays within its joint's limits, and a velocity is that whose integral is the position, which tells
-units and rates as well.
+units and rates as well. Of several clocks positions follow one; it may be two columns, whole seconds and what is left
+in ms, us or ns, as ROS and timeval have it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import pi
@@ -15,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
+from ident.logs.clock import LESS, NEIGHBOURS, prediction_errors
 from ident.logs.manifest import UNITS, Quantity, si_factor
 from ident.logs.names import SIGNALS, UNIT_WORDS, Meaning, Named, Origin, apart, has, named, said_by, tokens
-from ident.logs.raw import Column
-from ident.logs.readings import continued
+from ident.logs.raw import Column, RawTable
+from ident.logs.readings import ENOUGH, continued
 from ident.robot import Robot
 
 _KINDS = {unit: kind for units in UNITS.values() for unit, (kind, _) in units.items()}
@@ -233,10 +236,8 @@ def related(t: Array, position: Array, velocity: Array) -> Related | None:
 
     Both lose their mean and drift. ratio: position per integral, 1 where units agree.
     """
-    steps = np.diff(t)
-    integral = np.concatenate([[0.0], np.cumsum((velocity[1:] + velocity[:-1]) / 2 * steps)])
-    q, x = _levelled(t, position), _levelled(t, integral)
-    if min(np.std(q), np.std(x)) <= 1e-12 * max(np.abs(position).max(), np.abs(integral).max(), 1e-300):
+    q, x = _levelled(t, position, velocity)
+    if not len(q):
         return None
     best = (abs(float(np.corrcoef(q, x)[0, 1])), 0)
     for late in range(-4, 41) if best[0] > UNLIKE else ():
@@ -251,13 +252,11 @@ def lateness(t: Array, position: Array, velocity: Array) -> float | None:
     Where the integral of the velocity is most like the position, among whole rows within LATEST; then, by steps of
     Gauss and Newton, where least squares over the position, its slope and a drift leave its slope out.
     """
-    found = related(t, position, velocity)
+    q, x = _levelled(t, position, velocity)
     step = float(np.median(np.diff(t)))
     most = min(int(LATEST / step), len(t) // 4)
-    if found is None or most < 1:
+    if not len(q) or most < 1:
         return None
-    q = _levelled(t, position)
-    x = _levelled(t, np.concatenate([[0.0], np.cumsum((velocity[1:] + velocity[:-1]) / 2 * np.diff(t))]))
     size = 2 * len(t)
     alike = np.fft.irfft(np.fft.rfft(x, size) * np.conj(np.fft.rfft(q, size)), size)
     rows = np.arange(-most, most + 1)
@@ -272,10 +271,14 @@ def lateness(t: Array, position: Array, velocity: Array) -> float | None:
     return late if np.var(left) < (1.0 - UNLIKE**2) * np.var(x[inner]) else None
 
 
-def _levelled(t: Array, x: Array) -> Array:
-    along = t - t.mean()
-    x = x - x.mean()
-    return np.asarray(x - along * (along @ x) / (along @ along))
+def _levelled(t: Array, position: Array, velocity: Array) -> Array:
+    """Return a position and the integral of its velocity (2, N), without mean and drift; (2, 0) where either rests."""
+    integral = np.concatenate([[0.0], np.cumsum((velocity[1:] + velocity[:-1]) / 2 * np.diff(t))])
+    both, along = np.stack([position, integral]), t - t.mean()
+    both -= both.mean(axis=1, keepdims=True)
+    left = both - np.outer(both @ along, along) / (along @ along)
+    rests = left.std(axis=1).min() <= 1e-12 * max(np.abs(position).max(), np.abs(integral).max(), 1e-300)
+    return np.asarray(left[:, : 0 if rests else None])
 
 
 def _unwrapped(position: Array) -> Array:
@@ -363,3 +366,78 @@ def rate_by_limits(position: Array, robot: Robot) -> float | None:
         return None
     most = float(np.min(limits[sound] / moved[sound])) * 1.02
     return float(max((r for r in RATES if r <= most), default=RATES[0]))
+
+
+# ---- which of several clocks ----------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"(?<![a-z])(?:m|u|n|milli|micro|nano)?(?:s|secs?|seconds)(?![a-z])", re.IGNORECASE)
+
+
+def with_whole_clocks(table: RawTable) -> RawTable:
+    """Return a table in which a column of seconds and one of the rest of them are one column, in seconds."""
+    columns = list(table.columns)
+    clocks = [c for c in columns if named(c.label, ()).quantity == "time" and _WORD.search(c.label)]
+    for whole in clocks:
+        if named(whole.label, ()).unit != "s" or not _counts_seconds(whole):
+            continue
+        for rest in clocks:
+            unit = named(rest.label, ()).unit
+            alike = rest.array == whole.array and _WORD.sub("", rest.label) == _WORD.sub("", whole.label)
+            if unit in ("ms", "us", "ns") and alike and _is_rest(rest, si_factor(unit, "time")):
+                read = whole.read - whole.values[0] + rest.read * si_factor(unit, "time")
+                parts = (replace(whole, unit="s"), replace(rest, unit=unit))
+                columns[columns.index(whole)] = replace(whole, read=read, unit="s", parts=parts)
+                columns.remove(rest)
+                break
+    return replace(table, columns=tuple(columns))
+
+
+def _counts_seconds(column: Column) -> bool:
+    return bool(np.all(column.values % 1.0 == 0.0) and np.all(np.diff(column.values) >= 0.0))
+
+
+def _is_rest(column: Column, unit: float) -> bool:
+    """Return whether a column is less than a second throughout."""
+    return bool(np.all((column.values >= 0.0) & (column.values * unit < 1.0)) and np.ptp(column.values) > 0.0)
+
+
+def best_clock(clocks: Sequence[Column], q: Array) -> tuple[Column | None, str]:
+    """Return the first clock, or another one of those called time on which positions q (N, n) move more smoothly.
+
+    And what is to be told of the others.
+    """
+    first = next(iter(clocks), None)
+    if first is None or not _is_called_time(first):
+        return first, ""
+    errors = {c: e for c in clocks if _is_called_time(c) and (e := _errors(c, q)) is not None}
+    if first not in errors:
+        return first, ""
+    roughness = {c: _log_mean(errors[first], e) for c, e in errors.items()}
+    best = min(roughness, key=lambda c: roughness[c] + LESS * (c is not first))
+    rougher = [c.shown for c, x in roughness.items() if x > roughness[best] + LESS]
+    return best, f"; {' and '.join(rougher)} not used: positions are less smooth on it" if rougher else ""
+
+
+def why_none(column: Column) -> str:
+    """Say why a column that is called time cannot be the time."""
+    steps = np.diff(column.values)
+    same, back = 100 * float(np.mean(steps == 0)), 100 * float(np.mean(steps < 0))
+    reason = f"goes back in {back:.2g} %" if back > same else f"has the stamp of the row before in {same:.2g} %"
+    return f"{column.shown} cannot be the time, for it {reason} of the rows"
+
+
+def _is_called_time(column: Column) -> bool:
+    return bool(column.unit) or named(column.label, ()).quantity == "time"
+
+
+def _errors(column: Column, q: Array) -> Array | None:
+    """Return how far positions are (n,) from what those around them say on a clock, None where that is not told."""
+    t = column.values[:ENOUGH]
+    new = np.concatenate([[True], np.diff(t) > 0])
+    return prediction_errors(t[new], q[: len(t)][new]) if new.sum() > 10 * len(NEIGHBOURS) else None
+
+
+def _log_mean(first: Array, errors: Array) -> float:
+    """Return the logarithm of how many times larger errors are than those of the first clock, mean over the joints."""
+    moved = (first > 0) & (errors > 0)
+    return float(np.mean(np.log(errors[moved] / first[moved]))) if moved.any() else 0.0

@@ -22,10 +22,10 @@ from ident.cad import (
     require_consistent,
     write_cad,
 )
+from ident.cad.read import is_sheet
 from ident.cad.sheets.read import find_sheets
 from ident.cad.sheets.readings import unsigned
 from ident.cad.sheets.sheet import Products
-from ident.cad.source import is_sheet
 from ident.compare.shape import Misfit, against_shapes
 from ident.errors import CadError, InputError, RobotError
 from ident.estimate import neutral_prior

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ident.cad import Cad
-from ident.cad.source import read_source
+from ident.cad.read import read_source
 from ident.compare.causes.causes import RISEN, Cause, Examination, examined
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
@@ -265,10 +265,13 @@ def files_of(loaded: Loaded) -> dict[str, str]:
 def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tuple[NamedCause, ...]:
     """Return each cause that is no ordinary one; terms: also joint terms that the model lacks.
 
-    Where a choice of terms has been made, or a [model] given, what is lacking shows in what is predicted.
+    Where a choice of terms has been made, or a [model] given, what is lacking shows in what is predicted; but one that
+    takes most, and leaves less than half, is named alone: what is found beside it may be a matter of its shape.
     """
-    given = (np.broadcast_to(r.torque.gain, loaded.robot.n) for r in loaded.manifest.recordings)
-    scaled = max((np.sum(np.abs(x) != 1.0) for x in given), default=0)
+    worst = max(found.causes, key=lambda c: c.before - c.after, default=None)
+    lacking = not terms and worst is not None and worst.mistake.kind == "term" and worst.after < LESS * worst.before
+    given = (np.abs(np.broadcast_to(r.torque.gain, loaded.robot.n)) for r in loaded.manifest.recordings)
+    scaled = max((np.sum(x != 1.0) for x in given if np.any(x == 1.0)), default=0)  # of all joints: the unit's own
     several = scaled + sum(c.mistake.kind in _SCALED for c in found.causes) > 1
     return tuple(
         NamedCause(
@@ -286,7 +289,7 @@ def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tupl
             c.by_table,
         )
         for c in found.causes
-        if not c.ordinary and (terms or c.mistake.kind != "term")
+        if not c.ordinary and (c is worst if lacking else terms or c.mistake.kind != "term")
     )
 
 
@@ -297,6 +300,8 @@ def with_bodies(loaded: Loaded, tell: Tell) -> tuple[Examination, tuple[NamedCau
     return seen, causes_of(beside, loaded, terms=False)
 
 
+#: A term that leaves less than this share of the error is what the model lacks, whatever was chosen.
+LESS = 0.5
 #: Torques that have to be multiplied by something, and what to know of several.
 _SCALED = ("torque gain", "gear")
 _SCALE = (
@@ -361,7 +366,7 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
         seen, found = with_bodies(loaded, tell)
         found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
     files = files_of(loaded)
-    of_table = tuple(c for c in found if table is not None and c.file in (files["table"], files["model"]))
+    of_table = tuple(c for c in found if c.by_table)
     spring = (c for c in of_table if c.file == files["model"] and not c.rivals)
     springs = {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in spring}
     if odd and not (harmless(result) and of_table == found):

@@ -15,15 +15,14 @@ from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, InputError, LogError, plural
 from ident.experiment import LEVELS
 from ident.files import file_word, short_names, write_whole
-from ident.logs.best_clock import with_whole_clocks
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
 from ident.logs.names import SIGNALS
 from ident.logs.raw import Column, RawTable, read_raw
 from ident.logs.readers import bag
-from ident.logs.readers.bag_table import as_table
+from ident.logs.readers.bag import as_table
 from ident.logs.readers.formats import is_bag
-from ident.logs.recognised import Family, families
+from ident.logs.recognised import Family, families, with_whole_clocks
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.given_files import axis, description_among, parted, skeleton, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side

@@ -11,7 +11,6 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError
-from ident.logs.best_clock import best_clock, why_none
 from ident.logs.manifest import DATES, UNITS, si_factor
 from ident.logs.names import SIGNALS, named
 from ident.logs.raw import Column
@@ -22,6 +21,7 @@ from ident.logs.recognised import (
     Family,
     Related,
     belongs,
+    best_clock,
     beyond,
     clocks,
     counts,
@@ -31,6 +31,7 @@ from ident.logs.recognised import (
     time_unit,
     unit_of,
     units_of,
+    why_none,
     windows,
     within,
 )

@@ -60,6 +60,7 @@ def validated(
         fitted=fitted or (None if seen is None else seen.split(", ")),
         base=loaded.base,
         standing=fit.min_speed,
+        covariance=estimate.covariance,
     )
     validation = _seen(loaded, estimate, validation, anew=fitted is None)
     well = {r.recording for r in validation.recordings if r.of("identified").relative_total <= PREDICTED}

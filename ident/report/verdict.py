@@ -29,6 +29,8 @@ ROUGH, ROUGH_JOINT = 0.15, 0.5
 WORSE, WORSE_SHARE = 3.0, 0.075
 #: The latter of one joint, beyond the noise of its readings.
 WORSE_JOINT = 0.2
+#: No more than so many times what its intervals allow (95 %) is missed for want of motion, not as something differs.
+UNSURE = 2.0
 #: Above this share the noise of a joint's readings is not to hide what the model misses of it.
 QUIET = 0.3
 
@@ -71,9 +73,11 @@ def questions(
     passed = with_validation(alone, validation, validation.names[0]).provenance[VERDICT].startswith("passed")
     left = _left(estimate, validation, total)
     quiet = "" if estimate.causes else _quiet(validation, total)
-    good = passed and total.relative_total <= ROUGH and not left
-    left = "" if estimate.causes else left
-    more = f"; {'; '.join(x for x in (left, quiet) if x)}" if left or quiet else ""
+    well = passed and total.relative_total <= ROUGH
+    good = well and not left
+    left = left if well or not estimate.causes else ""
+    why = [*validation.unusable[:1], *(x for x in (left, quiet) if x)]
+    more = f"; {'; '.join(why)}" if why else ""
     answer = "No" if not good else "Yes, but mend first what is named above" if estimate.causes else "Yes"
     return [*told, f"Does it predict? {answer}: {error}{more}."]
 
@@ -87,7 +91,11 @@ def _beside_cad(estimate: Estimate, comparison: Comparison | None) -> str:
     if comparison is None or not far:
         return ""
     compared = comparison.count("contradicted") + comparison.count("agrees")
-    return f"; {comparison.source} is far off in {far} of {compared} numbers"
+    said = f"; {comparison.source} is far off in {far} of {compared} numbers"
+    if comparison.factor == 1.0:
+        return said
+    more = f"as where all torques are counted {comparison.factor:.3g} times (constants, gears), or its masses are wrong"
+    return f"{said}, {more}"
 
 
 def complete(estimate: Estimate) -> bool:
@@ -165,17 +173,38 @@ def _left(estimate: Estimate, validation: Validation, total: Predicted) -> str:
         for joint, missed, own in zip(validation.joints, validation.missed(total.name), fitted, strict=True)
         if missed > max(WORSE * own, WORSE_JOINT)
     ]
+    unsure = _unsure(validation, total)
+    if differ and unsure:
+        return f"far more is missed than where they were fitted ({'; '.join(differ)}): {unsure}"
     if differ:
         return (
             f"of single joints far more is missed than where they were fitted ({'; '.join(differ)}), so their friction,"
             " load or gain differs between the recordings, as of a robot that warms up: fit more of them"
         )
     if total.relative_total > max(WORSE * estimate.relative_total, WORSE_SHARE):
+        if unsure:
+            return f"only {percent(estimate.relative_total)} of the fitted ones is: {unsure}"
         return (
             f"only {percent(estimate.relative_total)} of the fitted ones is, so something differs between the"
             " recordings (load, warmth, gain), or the fitted ones move too little: fit more of them"
         )
     return ""
+
+
+def _unsure(validation: Validation, total: Predicted) -> str:
+    """Return what the fit's intervals allow where most is missed; "" where more than that is missed."""
+    if validation.allowed is None:
+        return ""
+    most = total.squared > 0.1 * total.squared.sum()
+    if (total.rms > UNSURE * validation.allowed)[most].any():
+        return ""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = validation.allowed / np.sqrt(total.energy / total.samples)
+    told = [f"{percent(x)} at {j}" for j, x, some in zip(validation.joints, shares, most, strict=True) if some]
+    return (
+        f"the fitted motions tell too little of what these need: the intervals alone allow {', '.join(told)}; fit one"
+        " like these, too, or log what `ident excite` designs"
+    )
 
 
 def _quiet(validation: Validation, total: Predicted) -> str:

@@ -62,7 +62,7 @@ def read_description(path: str | Path) -> Urdf:
     """Return the tree of a URDF, or of an MJCF in a URDF's words; the root element tells which."""
     data, file = read_bytes(path), Path(path).name
     if (root := parse_xml(data, file=file)).tag == "mujoco":
-        from ident.robot.mjcf_tree import tree
+        from ident.robot.mjcf import tree
 
         return tree(root, file)
     return parse_document(data, file=file)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -69,6 +69,12 @@ class Element:
     def all(self, tag: str) -> tuple[Element, ...]:
         """Return the children with this tag, in document order."""
         return tuple(c for c in self.children if c.tag == tag)
+
+    def everything(self) -> Iterator[Element]:
+        """Yield this element and all below it, in document order."""
+        yield self
+        for child in self.children:
+            yield from child.everything()
 
 
 def read_bytes(path: str | Path, limit: int = MAX_BYTES) -> bytes:

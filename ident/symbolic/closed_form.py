@@ -19,7 +19,17 @@ from ident.robot.file import DHJoint, from_dh
 from ident.robot.robot import Robot
 from ident.spatial.inertia import symmetric
 from ident.symbolic.fourier import Fourier, Ring
-from ident.symbolic.newton_euler import Mechanism, cross, joint_names, mechanism, parameter_names, tidy, zeros
+from ident.symbolic.newton_euler import (
+    Mechanism,
+    cross,
+    gravity,
+    joint_names,
+    mechanism,
+    parameter_names,
+    tidy,
+    twists,
+    zeros,
+)
 from ident.symbolic.program import Objects, Scalar
 
 _NOTHING = 1e-13  # of the largest coefficient beside it
@@ -222,21 +232,18 @@ def closed_form(robot: Robot, inertials: ArrayLike | None = None) -> ClosedForm:
 def derive(arm: Mechanism, ring: Ring, inertials: Objects) -> Terms:
     """Return D, c and g by Lagrange's equations; inertials (n, 10) numbers or sums of `ring`.
 
-    D_ij = d^2K / dqd_i dqd_j, c_ijk = (dD_ij/dq_k + dD_ik/dq_j - dD_jk/dq_i) / 2, g_i = dP/dq_i.
+    D_ij = d^2K / dqd_i dqd_j, c_ijk = (dD_ij/dq_k + dD_ik/dq_j - dD_jk/dq_i) / 2, g the torque of the links' weight.
     """
-    n = arm.n
-    q = ring.joints()
-    D, c, g = zeros(n, n), zeros(n, n, n), zeros(n)
-    for p, columns in enumerate(jacobians(arm, q)):
-        for i, j in itertools.combinations_with_replacement(sorted(columns), 2):
-            D[i, j] = D[j, i] = D[i, j] + twice_kinetic(inertials[p], columns[i], columns[j])
+    n, q = arm.n, ring.joints()
+    D, c, g = zeros(n, n), zeros(n, n, n), gravity(arm, inertials, q)
+    for body, moved in zip(inertials, twists(arm, (arm.placed(i, q) for i in range(n))), strict=True):
+        for i, j in itertools.combinations_with_replacement(sorted(moved), 2):
+            D[i, j] = D[j, i] = D[i, j] + twice_kinetic(body, moved[i], moved[j])
     slopes = zeros(n, n, n)  # dD_ij/dq_k
     for i, j, k in itertools.product(range(n), repeat=3):
         slopes[i, j, k] = ring.derivative(D[i, j], k) if i <= j else slopes[j, i, k]
     for i, j, k in itertools.product(range(n), repeat=3):
         c[i, j, k] = 0.5 * (slopes[i, j, k] + slopes[i, k, j] - slopes[j, k, i]) if j <= k else c[i, k, j]
-    P = potential_energy(arm, inertials, q)
-    g[:] = [ring.derivative(P, i) for i in range(n)]
     return Terms(ring, _parallel(arm), D, c, g)
 
 
@@ -354,47 +361,12 @@ def _positive(n: int, values: ArrayLike, name: str) -> Array:
     return found
 
 
-def potential_energy(arm: Mechanism, theta: Objects, q: Objects) -> Scalar:
-    """Return P = -sum g . (m p + R h) [J] of links at p with orientation R."""
-    total: Scalar = 0.0
-    poses: list[tuple[Objects, Objects]] = []
-    for i in range(arm.n):
-        rotation, position = arm.placed(i, q)
-        if arm.parents[i] >= 0:
-            before, start = poses[arm.parents[i]]
-            rotation, position = before @ rotation, start + before @ position
-        poses.append((rotation, position))
-        total = total - arm.gravity @ (theta[i, 0] * position + rotation @ theta[i, 1:4])
-    return total
-
-
 def twice_kinetic(body: Objects, one: tuple[Objects, Objects], other: tuple[Objects, Objects]) -> Scalar:
-    """Return the symmetric bilinear form whose half is a body's kinetic energy at equal twists (v, w).
+    """Return the symmetric bilinear form whose half is a body's kinetic energy at equal twists (u, v).
 
-    m v.v' + v.(w' x h) + v'.(w x h) + w.(I w'), all in the body's frame, v that of its origin.
+    m v.v' + v.(u' x h) + v'.(u x h) + u.(I u'), all in the body's frame, v that of its origin.
     """
-    (v, w), (v2, w2) = one, other
+    (u, v), (u2, v2) = one, other
     h, inertia = body[1:4], symmetric(body[4:])
-    found: Scalar = body[0] * (v @ v2) + v @ cross(w2, h) + v2 @ cross(w, h) + w @ (inertia @ w2)
-    return found
-
-
-def jacobians(arm: Mechanism, q: Objects) -> list[dict[int, tuple[Objects, Objects]]]:
-    """Return of every link, for each joint that carries it, the link's velocity v of its origin and w per unit of qd.
-
-    In the link's frame, where they depend only on the joints in between.
-    """
-    found = []
-    for p in range(arm.n):
-        rotation, position = np.eye(3).astype(object), zeros(3)  # link p's frame seen from link j's
-        columns: dict[int, tuple[Objects, Objects]] = {}
-        for j in reversed(arm.carriers(p)):
-            axis = arm.axes[j]
-            arm_of = position - arm.points[j]
-            w = rotation.T @ axis if arm.revolute[j] else zeros(3)
-            v = rotation.T @ (cross(axis, arm_of) if arm.revolute[j] else axis)
-            columns[j] = (v, w)
-            turn, shift = arm.placed(j, q)
-            rotation, position = turn @ rotation, shift + turn @ position
-        found.append(columns)
+    found: Scalar = body[0] * (v @ v2) + v @ cross(u2, h) + v2 @ cross(u, h) + u @ (inertia @ u2)
     return found

@@ -1,32 +1,19 @@
 """A robot's geometry for formulas, and recursions from link to link: Newton and Euler (Luh, Walker, Paul, J. Dyn. Syst.
 Meas. Control 102, 1980).
-
-The Coriolis matrix comes as traces of 4x4 matrices (Uicker 1965; Paul, Robot Manipulators, 1981, chapter 6).
-
-T_p is link p's frame seen from the base, A_p seen from its parent's. A joint's motion is generated in its own frame,
-after its own transform: dA_j/dq_j = A_j Q_j, so that U_pj = dT_p/dq_j = T_j Q_j A_j+1 .. A_p, which holds for standard
-and modified DH alike. With S_j = T_j Q_j T_j^-1 this is U_pj = S_j T_p, the second derivative is
-U_pjk = S_j S_k T_p for j before k, and
-
-    D_ij = sum_p tr(U_pj J_p U_pi^T), h_ijk = sum_p tr(U_pjk J_p U_pi^T), g_i = -sum_p m_p g^T U_pi r_p
-
-sum over the links that all the joints named carry. These sums are taken first: W_m = sum_p T_p J_p T_p^T over the links
-that joint m carries leaves D_ij = tr(S_j W_m S_i^T), h_ijk = tr(S_j S_k W_m S_i^T) with m the last of the joints.
-h_ijk are the Christoffel symbols of D, so C_ij = sum_k h_ijk qd_k.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.robot.robot import Robot
-from ident.spatial.inertia import INERTIAL, symmetric, upper
+from ident.spatial.inertia import INERTIAL, PSEUDO_INERTIA_MAP, symmetric, upper
 from ident.symbolic.program import Objects
 
 #: Sines and cosines of multiples of pi/12, and the direction cosine of a cube's diagonal.
@@ -182,15 +169,8 @@ def regressor(arm: Mechanism, q: Objects, qd: Objects, qdd: Objects) -> Objects:
     """
     poses, rates = _outward(arm, q, qd, qdd)
     Y = zeros(arm.n, 10 * arm.n)
-    moved: list[dict[int, tuple[Objects, Objects]]] = []  # of each link: joint -> u, v in the link's frame
-    for p in range(arm.n):
-        rotation, position = poses[p]
-        before = moved[arm.parents[p]] if arm.parents[p] >= 0 else {}
-        twists = {j: (rotation.T @ u, rotation.T @ (v + cross(u, position))) for j, (u, v) in before.items()}
-        twists[p] = _twist(arm, p)
-        moved.append(twists)
-        w, wd, B, a = rates[p]
-        for j, (u, v) in twists.items():
+    for p, (moved, (w, wd, B, a)) in enumerate(zip(twists(arm, poses), rates, strict=True)):
+        for j, (u, v) in moved.items():
             uw = cross(u, w)
             Y[j, 10 * p] = v @ a
             Y[j, 10 * p + 1 : 10 * p + 4] = B.T @ v + cross(a, u)  # u . (h x a) = h . (a x u)
@@ -199,6 +179,19 @@ def regressor(arm: Mechanism, q: Objects, qd: Objects, qdd: Objects) -> Objects:
                 full[r, c] + full[c, r] if r != c else full[r, r] for r in range(3) for c in range(r, 3)
             ]
     return Y
+
+
+def twists(arm: Mechanism, poses: Iterable[tuple[Objects, Objects]]) -> Iterator[dict[int, tuple[Objects, Objects]]]:
+    """Yield of each link, for each joint that carries it, its angular velocity u and its origin's v per unit of qd.
+
+    In the link's frame, where they depend only on the joints in between; poses: of the links in their parents.
+    """
+    found: list[dict[int, tuple[Objects, Objects]]] = []
+    for p, (rotation, position) in enumerate(poses):
+        before = found[arm.parents[p]] if arm.parents[p] >= 0 else {}
+        own = {j: (rotation.T @ u, rotation.T @ (v + cross(u, position))) for j, (u, v) in before.items()}
+        found.append(own | {p: _twist(arm, p)})
+        yield found[p]
 
 
 def gravity(arm: Mechanism, inertials: Objects, q: Objects) -> Objects:
@@ -307,66 +300,39 @@ def _spread(w: Objects, wd: Objects) -> Objects:
 
 
 def coriolis_matrix(arm: Mechanism, inertials: Objects, q: Objects, qd: Objects) -> Objects:
-    """Return C (n, n), that of the Christoffel symbols: dD/dt - 2 C is skew."""
-    S, W = generators_and_composites(arm, inertials, q)
-    C = zeros(arm.n, arm.n)
-    for m in range(arm.n):
-        chain = arm.carriers(m)
-        for a, j in enumerate(chain):
-            for k in chain[a:]:
-                # the last of i and k is m
-                SSW = S[j] @ (S[k] @ W[m])
-                for i in chain if k == m else [m]:
-                    h = trace(SSW, S[i])
-                    C[i, j] = C[i, j] + h * qd[k]
-                    if j != k:
-                        C[i, k] = C[i, k] + h * qd[j]
-    return C
+    """Return C (n, n), that of the Christoffel symbols: dD/dt - 2 C is skew.
 
+    By 4x4 matrices (Uicker 1965; Paul, Robot Manipulators, 1981, chapter 6). T_p is link p's frame seen from the base,
+    J_p its pseudo-inertia. Joint k moves all that it carries by dT_p/dq_k = S_k T_p, and for j before k the second
+    derivative is S_j S_k T_p. So V_p = sum_k S_k qd_k over the joints that carry p leaves
 
-def generators_and_composites(arm: Mechanism, inertials: Objects, q: Objects) -> tuple[list[Objects], list[Objects]]:
-    """Return S_i and W_i of every joint, 4x4 in the base frame."""
+        C_ij = sum_p tr((dS_j/dt + S_j V_p) T_p J_p T_p^T S_i^T), dS_j/dt = V_j S_j - S_j V_j
+
+    over the links that i and j carry, which are those that m, the later one, carries: W_m is their sum of
+    T_p J_p T_p^T, U_m that of V_p T_p J_p T_p^T.
+    """
     T: list[Objects] = []
     S: list[Objects] = []
+    V: list[Objects] = []
     W: list[Objects] = []
-    for i in range(arm.n):
-        A = zeros(4, 4)
-        A[:3, :3], A[:3, 3] = arm.placed(i, q)
-        A[3, 3] = 1.0
-        T.append(T[arm.parents[i]] @ A if arm.parents[i] >= 0 else A)
+    for i, above in enumerate(arm.parents):
+        T.append(np.eye(4).astype(object))
+        T[i][:3, :3], T[i][:3, 3] = arm.placed(i, q)
+        T[i] = T[above] @ T[i] if above >= 0 else T[i]
+        rotation, position = T[i][:3, :3], T[i][:3, 3]
+        u, v = (rotation @ x for x in _twist(arm, i))
         S.append(zeros(4, 4))
-        axis = T[i][:3, :3] @ arm.axes[i]
-        if arm.revolute[i]:
-            S[i][:3, :3] = skew(axis)
-            S[i][:3, 3] = cross(T[i][:3, :3] @ arm.points[i] + T[i][:3, 3], axis)
-        else:
-            S[i][:3, 3] = axis
-        W.append(_symmetrized(T[i] @ pseudo_inertia(inertials[i]), T[i]))
-    for i in reversed(range(arm.n)):
-        if arm.parents[i] >= 0:
-            W[arm.parents[i]] = W[arm.parents[i]] + W[i]
-    return S, W
-
-
-def pseudo_inertia(inertials: Objects) -> Objects:
-    """Return J (4, 4) of one link's parameters (10,)."""
-    inertia = symmetric(inertials[4:])
-    J = zeros(4, 4)
-    J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3).astype(object) - inertia
-    J[:3, 3] = J[3, :3] = inertials[1:4]
-    J[3, 3] = inertials[0]
-    return J
-
-
-def _symmetrized(left: Objects, right: Objects) -> Objects:
-    """Return left right^T, known to be symmetric, from its upper half."""
-    out = zeros(4, 4)
-    for r in range(4):
-        for c in range(r, 4):
-            out[r, c] = out[c, r] = left[r] @ right[c]
-    return out
-
-
-def trace(left: Objects, right: Objects) -> object:
-    """Return tr(left right^T)."""
-    return (left * right).sum()
+        S[i][:3, :3], S[i][:3, 3] = skew(u), v + cross(position, u)
+        V.append(S[i] * qd[i] + (V[above] if above >= 0 else 0.0))
+        W.append((PSEUDO_INERTIA_MAP @ _seen_from(inertials[i], rotation, position)).reshape(4, 4))
+    U = [v @ w for v, w in zip(V, W, strict=True)]
+    turned = [v @ s - s @ v for v, s in zip(V, S, strict=True)]  # dS_j/dt
+    C = zeros(arm.n, arm.n)
+    for m in reversed(range(arm.n)):
+        F, G, H = turned[m] @ W[m] + S[m] @ U[m], S[m] @ W[m], S[m] @ U[m].T
+        for k in arm.carriers(m):  # tr(X Y^T) is the sum of X * Y
+            C[m, k] = (G * turned[k] + H * S[k]).sum()
+            C[k, m] = (F * S[k]).sum()
+        if (above := arm.parents[m]) >= 0:
+            W[above], U[above] = W[above] + W[m], U[above] + U[m]
+    return C

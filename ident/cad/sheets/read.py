@@ -13,12 +13,11 @@ import numpy as np
 
 from ident import tables
 from ident.cad.convention import LENGTH, MASS, Convention
-from ident.cad.read import read_bytes
 from ident.cad.sheets.layout import LINE_END, follow, matches, plain
 from ident.cad.sheets.programs import CHINESE, LAYOUTS, ONSHAPE
 from ident.cad.sheets.readings import products_of, to_inertials
 from ident.cad.sheets.sheet import Products, Sheet
-from ident.cad.table import Cad, Row, Table
+from ident.cad.table import Cad, Row, Table, read_bytes
 from ident.errors import CadError, nearest
 from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose, rpy
@@ -212,14 +211,7 @@ _FRAME = {"position": "Of the frame's origin [m].", "rpy": "Its turn about fixed
 
 
 def read_frames(path: str | Path) -> dict[str, Pose]:
-    """Read the poses of the CAD output frames, each seen from its link frame, from a TOML file::
-
-        [link1]
-        position = [0, 0, 0.1]   # m
-        rpy = [0, 0, 1.5708]     # rad, fixed axes as in URDF
-
-    Raises CadError naming the key.
-    """
+    """Read the poses of the CAD output frames, each seen from its link frame, of a TOML file; CadError names keys."""
     top = tables.Table(tables.read_toml(path, CadError), "", Path(path), CadError)
     found = {}
     for link in top.data:

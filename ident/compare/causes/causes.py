@@ -44,10 +44,12 @@ LEAST, LEAST_OF_ALL, AGREED = 0.05, 0.03, 9
 #: Mistakes that are looked for together, and how many are looked at closely each time.
 MOST, CLOSE = 3, 8
 #: A mistake without a value takes this share from the error of some joint: those that did harm took 66 % and more (24
-#: of seed 777, `experiments/benchmarks/mistakes.py`). What may take less.
-GROSS, MILD = 0.5, ("load", "touch", "term", "position scale")
-#: What a factor of a position far from 1 takes from all joints together: hysteresis takes 7 % for one.
-OF_SCALE = 0.2
+#: of seed 777, `experiments/benchmarks/mistakes.py`); a zero that is far off, for which bodies make up, at least that.
+#: What may take less.
+GROSS, GROSS_ZERO, MILD = 0.5, 0.3, ("load", "touch", "term", "position scale")
+#: What a factor of a position that is off 1 by more than that takes from all joints together: hysteresis takes 7 % for
+#: one, a balancer that no spring stands for 9.
+OF_SCALE, FAR_SCALE = 0.2, 0.1
 #: What makes the error of all torques together larger than this many times is no mistake.
 RISEN = 1.01
 _STEP = 1e-4
@@ -377,10 +379,11 @@ def _material(before: Weighed, after: Weighed, mistake: Mistake, value: float) -
     if (total > 1.0 - LEAST_OF_ALL and not enough) or total > 1.0:
         return False
     whole = float(np.sqrt(left.sum() / max(was.sum(), 1e-300)))
-    turned = 1.0 - (OF_SCALE if mistake.size is None else LEAST_OF_ALL)
+    turned = 1.0 - (OF_SCALE if mistake.size is None or abs(value) > FAR_SCALE else LEAST_OF_ALL)
     if whole > (turned if mistake.kind == "position scale" else RISEN):
         return False
-    if mistake.size is None and mistake.kind not in MILD and float(share.min()) > 1.0 - GROSS:
+    gross = GROSS_ZERO if mistake.kind == "zero" else GROSS
+    if mistake.size is None and mistake.kind not in MILD and float(share.min()) > 1.0 - gross:
         return False
     if after.bodies and before.bodies and (before.excess > 1.05 * before.errors.mean(axis=0)).any():
         return True  # only impossible bodies made up for it: that is no matter of stretches

@@ -12,18 +12,19 @@ from ident.compare.causes.mistakes import Mistake, Size
 from ident.compare.causes.reading import Rows
 from ident.robot.robot import Robot
 
-#: What shares usually are, of the other torque, and of its own; what any robot has, of its own.
+#: What shares usually are, of the other torque, and of its own; what any robot has, of how far its own varies, of which
+#: a constant weight is no part.
 USUAL, ORDINARY = 0.1, 0.04
-#: Shares that are looked for: to where they are all that a torque is, in usual ones of a small torque.
-_FAR = 12.0
+#: Shares that are looked for: to three times what a torque is, which may be small as they cancel, in usual ones of it.
+_FAR = 30.0
 
 
 def crosstalk(rows: Rows, robot: Robot) -> Iterator[Mistake]:
     """Yield each pair of joints of which the torque of the first may have a share of the second's in it."""
-    size = np.sqrt(np.mean(rows.tau**2, axis=0))
+    size, varies = np.sqrt(np.mean(rows.tau**2, axis=0)), rows.tau.std(axis=0)
     for j, k in permutations(np.flatnonzero(size > 0).tolist(), 2):
         what = f"its torque has {{}} % of that of {robot.joint_names[k]} in it"
         mend = "take that out: look for crosstalk of the two sensors, or for a drive that moves both joints"
         ratio = float(size[j] / size[k])
-        usual = Size(USUAL * min(ratio, 1.0), ORDINARY * ratio, 1e-2, far=_FAR * max(ratio, 1.0))
+        usual = Size(USUAL * min(ratio, 1.0), ORDINARY * float(varies[j] / size[k]), 1e-2, far=_FAR * max(ratio, 1.0))
         yield Mistake("crosstalk", robot.joint_names[j], what, mend, undone.crosstalk(j, k), usual)

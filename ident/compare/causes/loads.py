@@ -34,7 +34,7 @@ def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[
             continue  # inertia without weight is another effect's
         mass = f"{abs(body[0]):.3g} kg"
         what = f"it carries {mass} that the others do not" if body[0] > 0 else f"it lacks {mass} that the others carry"
-        mend = "fit it alone, or leave it out; `ident payload` identifies what it carries"
+        mend = f"leave {name} out of `fit` and `validate`, or fit it alone; `ident payload` identifies what is carried"
         yield Mistake("load", f"recording {name}", what, mend, _without(k, body))
 
 

@@ -102,7 +102,9 @@ class Mistake:
             return self.changed
         if self.kind in ROBOT:
             return "robot"
-        return "model" if self.kind in ("term", "elastic") else "table" if self.kind.startswith("CAD ") else "log"
+        if self.kind in ("term", "elastic", "load"):
+            return "model"
+        return "table" if self.kind.startswith("CAD ") else "log"
 
     def words(self, value: float) -> tuple[str, str]:
         """Return what it is, and what to change."""
@@ -145,8 +147,12 @@ def _gravity(robot: Robot, described: Described) -> Iterator[Mistake]:
                 yield Mistake("gravity", "robot", what, described.gravity(gravity), undone.gravity(gravity))
     if not size:
         return
-    what = "the torques are without gravity, as after a drive that takes it out"
-    yield Mistake("gravity", "all joints", what, described.gravity(np.zeros(3)), undone.gravity(np.zeros(3)))
+    for times, what in (
+        (0.0, "the torques are without gravity, as after a drive that takes it out"),
+        (2.0, "the torques hold gravity twice, as where what a drive adds against it is added once more"),
+    ):
+        gravity = times * robot.gravity
+        yield Mistake("gravity", "all joints", what, described.gravity(gravity), undone.gravity(gravity))
     for j in np.flatnonzero(pulled(robot)):
         name = robot.joint_names[j]
         mend = "log its whole torque; without gravity it tells nothing of masses"

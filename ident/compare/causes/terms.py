@@ -63,4 +63,6 @@ def lacking(
 
 def _mistake(where: str, what: str, terms: tuple[Term, ...], slight: float) -> Mistake:
     mend = f"add it: {below('model', *lines(terms))}"
+    if any(isinstance(term, Spring) for term in terms):
+        mend += "; if a balancer acts there, `balancer` with its geometry"
     return Mistake("term", where, what, mend, undone.lacking(terms), slight=slight)

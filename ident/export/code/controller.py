@@ -197,7 +197,8 @@ def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Ar
     q, qd, qdd = state[:, None]
 
     resists = [(kind := kind_of(name)) is not None and kind.friction for name in model.names]
-    given, states = _signals(model), states_of(model)
+    examples = {"temperature": 25.0 + 1.5 * np.arange(n), "time": np.array([40.0])}
+    given, states = {name: examples[name] for name in signals_of(model) if name in examples}, states_of(model)
     signals = {name: x if name == "time" else x[None] for name, x in given.items()}
     carried = np.isin(np.arange(len(theta)), list(states))  # whose column is a path's, not that of a state
 
@@ -220,9 +221,3 @@ def _test(model: Model, theta: Array, width: float) -> tuple[Array, dict[str, Ar
         found["friction"] += sum(theta[k] * z * row for z, (k, (_, row)) in zip(before, states.items(), strict=True))
         found["presliding"] = after
     return state, given, {key: rounded(value) for key, value in found.items()}
-
-
-def _signals(model: Model) -> dict[str, Array]:
-    """Return signals to test with, by name, of those that the model's terms need."""
-    examples = {"temperature": 25.0 + 1.5 * np.arange(model.robot.n), "time": np.array([40.0])}
-    return {name: examples[name] for name in signals_of(model) if name in examples}

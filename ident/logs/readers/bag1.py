@@ -51,7 +51,9 @@ def connections(path: Path, name: str) -> tuple[tuple[Connection1, ...], dict[in
             fields, data = record
             op = _op(fields, name)
             if op == CONNECTION:
-                found.append(_connection(fields, data, name))
+                about, number = _fields(data, name), _number(fields, b"conn", 4, name)
+                texts = fields.get(b"topic", b""), about.get(b"type", b""), about.get(b"md5sum", b"")
+                found.append(Connection1(number, *(text.decode("utf-8", "replace") for text in texts)))
             elif op == CHUNK_INFO:
                 if len(data) % 8:
                     raise LogError("has a damaged index", file=name, fix=DAMAGED)
@@ -142,13 +144,6 @@ def _number(fields: dict[bytes, bytes], key: bytes, size: int, name: str) -> int
     if len(value) != size:
         raise LogError(f"has a record without '{key.decode()}'", file=name, fix=DAMAGED)
     return int.from_bytes(value, "little")
-
-
-def _connection(fields: dict[bytes, bytes], data: bytes, name: str) -> Connection1:
-    about = _fields(data, name)
-    text = [value.decode("utf-8", "replace") for value in (
-        fields.get(b"topic", b""), about.get(b"type", b""), about.get(b"md5sum", b""))]  # fmt: skip
-    return Connection1(_number(fields, b"conn", 4, name), *text)
 
 
 def _unpacked(fields: dict[bytes, bytes], data: bytes, name: str) -> bytes:

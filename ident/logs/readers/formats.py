@@ -8,6 +8,7 @@ A new format is one file with a function that yields the columns of a `Request`,
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -169,8 +170,6 @@ def read_chunks(request: Request) -> Iterator[dict[str, Chunk]]:
         raise request.error("has no dates as text", "Give time the unit of its numbers")
     got, parts = 0, found.read(request)
     if request.dated:
-        from ident.logs.readers.dates import past_midnight
-
         parts = past_midnight(parts, request.dated)
     for part in parts:
         got += len(next(columns for columns in part.values() if columns)[0])
@@ -246,8 +245,62 @@ def _fetch(name: str, file: str, url: str, sha256: str, manifest: Path) -> Path:
         raise LogError(problem, file=manifest, fix=fix) from None
 
 
-#: s of a day.
-_DAY = 86400.0
+#: ns of a day.
+_DAY = 86_400_000_000_000
+_STAMP = re.compile(
+    r"(?:(\d{4})[-/](\d\d)[-/](\d\d)[T ]|(\d\d?)\.(\d\d?)\.(\d{4})[T ])?(\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?"
+    r" ?(Z|[+-]\d\d:?\d\d)?"
+)
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is a time stamp."""
+    return _STAMP.fullmatch(text.strip()) is not None
+
+
+def nanoseconds(texts: Sequence[str]) -> np.ndarray | None:
+    """Return time stamps (rows,) in ns since 1970, UTC where they say no zone; None where one of them is none.
+
+    Clock times without a date are of 1970-01-01. Whole numbers; where texts say that a number is missing, with NaN.
+    """
+    import pandas as pd  # half a second, for these files alone
+
+    found = [_iso(text.strip()) for text in texts]
+    if any(iso is None for iso in found):
+        return None
+    try:
+        stamps = pd.to_datetime(pd.Series(found, dtype=object), format="ISO8601", utc=True)
+        whole = stamps.dt.as_unit("ns").to_numpy(dtype="datetime64[ns]").astype(np.int64)
+    except ValueError:  # a month 13, or a year that ns do not reach
+        return None
+    missing = stamps.isna().to_numpy()
+    return np.where(missing, np.nan, whole) if missing.any() else whole
+
+
+def _iso(text: str) -> str | None:
+    """Return a time stamp by ISO 8601, "" for one that is missing, None for what is none."""
+    parts = _STAMP.fullmatch(text)
+    if parts is None:
+        return None if text else ""
+    year, month, day, own_day, own_month, own_year, clock, rest, zone = parts.groups()
+    date = f"{year or own_year or 1970}-{month or own_month or '01':0>2}-{day or own_day or '01':0>2}"
+    return f"{date}T{clock}.{rest or 0}{zone or 'Z'}"
+
+
+def past_midnight(parts: Iterable[dict[str, Chunk]], dated: frozenset[str]) -> Iterator[dict[str, Chunk]]:
+    """Yield parts of a file, in whose `dated` signals clock times without a date count on after midnight."""
+    days, last = 0, np.nan
+    for part in parts:
+        for key in dated & part.keys():
+            (stamps,) = part[key]
+            if np.nanmin(stamps, initial=_DAY) >= 0 and np.nanmax(stamps, initial=0) < _DAY:
+                held = np.concatenate([[last], stamps])
+                there = np.isfinite(held)
+                since = np.maximum.accumulate(np.where(there, np.arange(len(held)), 0))
+                added = days + np.cumsum(np.diff(held[since], prepend=np.nan) < -_DAY / 2)[1:]
+                part[key] = [stamps + added * _DAY]
+                days, last = int(added[-1]), float(held[since[-1]])
+        yield part
 
 
 def units(time: Signal) -> tuple[str, ...]:
@@ -273,5 +326,5 @@ def seconds(columns: Chunk, time: Signal, first: tuple[int | float, ...]) -> tup
         with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
             start, since = start + begun * size, since + (whole - begun) * size
     if DATES in units(time) and since[0] < 0:
-        since += _DAY  # a part after midnight, of clock times alone
+        since += _DAY * 1e-9  # a part after midnight, of clock times alone
     return start, since

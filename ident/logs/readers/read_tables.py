@@ -5,21 +5,21 @@ Blocks of text that are no plain table of numbers are read line by line.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import itertools
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ident.errors import nearest, need, plural
 from ident.logs.manifest import Column
-from ident.logs.readers.dates import is_date, nanoseconds
-from ident.logs.readers.encodings import MARK, decoded, note, opened
-from ident.logs.readers.formats import DAMAGED, Chunk, Request, rebatched
+from ident.logs.readers.formats import DAMAGED, Chunk, Request, is_date, nanoseconds, rebatched
 
 LINE = 2**22  # bytes of the longest line of a text file
 BLOCK = 2**20  # bytes that are read together
@@ -27,6 +27,13 @@ HELD = 2**26  # bytes of a Parquet file that may be held whole
 #: Words, in lower case, for a number that is missing.
 MISSING = ("", "-", "--", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none")
 _MISSING = sorted({form(word) for word in MISSING for form in (str, str.upper, str.title)} | {"NaN"})
+#: What lines that are no UTF-8 are taken for: what Excel and other programs write on Windows in Europe's west.
+WESTERN = "cp1252"
+#: What no line of text in it has: control characters, and three of its further characters side by side, as other
+#: alphabets and files of numbers do.
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]|[\x80-\xff]{3}")
+#: Marks at the beginning of files: of some in UTF-8, of those in UTF-16.
+MARK, _MARKS_16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 #: What is said of lines that are no rows.
 _NO_ROWS = "that repeat what stands above the rows, or begin with #: left out"
 
@@ -383,3 +390,32 @@ def _numbers(array: Any) -> np.ndarray | None:
     if array.null_count:
         array = array.cast("float64").fill_null(np.nan)
     return np.asarray(array.to_pylist()) if str(array.type) == "bool" else np.from_dlpack(array)
+
+
+# ---- the text of bytes, whose encoding no file says -----------------------------------------------------------------
+
+
+def opened(path: Path) -> BinaryIO:
+    """Return a file of text to read as bytes; one in UTF-16, which its mark says, as if it were in UTF-8."""
+    stream = path.open("rb")
+    mark = stream.read(2)
+    stream.seek(0)
+    return codecs.EncodedFile(stream, "utf-8", "utf-16", errors="replace") if mark in _MARKS_16 else stream
+
+
+def decoded(line: bytes) -> tuple[str, str]:
+    """Return the text of a line, without a mark of UTF-8 before it, and its encoding: "utf-8", or else WESTERN.
+
+    Raises UnicodeDecodeError for a line that is text in neither.
+    """
+    try:
+        return line.removeprefix(MARK).decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        if line.startswith(_MARKS_16) or _NO_TEXT.search(line):
+            raise
+        return line.decode(WESTERN), WESTERN
+
+
+def note(encoding: str) -> str:
+    """Return what the user should know of a file with lines in an encoding, "" for nothing."""
+    return "" if encoding == "utf-8" else "no UTF-8 text, and read as Windows-1252, as Excel writes it"

@@ -60,16 +60,11 @@ def fetched(url: str, manifest: Path) -> Path:
         if older != path:
             with contextlib.suppress(OSError):  # another process reads it
                 older.unlink()
-    _forget(root)
-    return path
-
-
-def _forget(root: Path) -> None:
-    """Remove copies that nobody has asked for in KEPT_S."""
     for place in root.iterdir():
         with contextlib.suppress(OSError):  # another process removes it, too
             if time.time() - place.stat().st_mtime > KEPT_S:
                 shutil.rmtree(place, ignore_errors=True)
+    return path
 
 
 @lru_cache(maxsize=256)

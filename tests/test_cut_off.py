@@ -1,19 +1,26 @@
 """Cut-offs that positions suggest are checked on the torque: noise of positions that looks like motion."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from identified import NOISE, case
 
 import ident
+from ident import pipelines
 from ident.compare import settled
-from ident.compare.cut_offs import depending
+from ident.compare.cut_offs import drift, in_the_band
 from ident.compare.settled import checked, late_positions
+from ident.experiment import read_experiment
 from ident.logs import Log, Processing, process
 from ident.logs.automatic import Hand, chosen
 from ident.model import torque
+from ident.regression.base import base_parameters
+from ident.regression.compress import packed_columns
 
+ARM5 = Path(__file__).resolve().parents[1] / "experiments" / "arm5"
 RATE = 200.0
 T = np.arange(8000) / RATE
 
@@ -116,39 +123,63 @@ def test_a_cut_off_that_is_set_by_hand_is_not_lowered():
     assert fit.position_hz == judged.position_hz == 8.0
 
 
-def test_what_depends_on_the_cut_off_is_told():
+def test_cut_offs_that_were_tried_are_told():
     told = []
     for log in (log_of(0), log_of(0, q_noise=1e-3)):
         fit, _ = checked(case().model, [log], chosen([log]), tried=told.append)
         errors = dict(told[-1].errors)
         assert min(errors.values()) == 1.0
         assert min(abs(hz / fit.position_hz - 1.0) for hz in errors) < 0.05
-    assert told[0].moved == ""
     least = min(told[1].errors, key=lambda x: x[1])[0]
     assert least == pytest.approx(fit.position_hz, rel=0.05)
     assert dict(told[1].errors)[max(hz for hz, _ in told[1].errors)] > 1.5
 
 
-def test_base_parameters_that_follow_the_cut_off_are_named():
-    """At the next cut-off, which predicts alike, one parameter is three standard errors off."""
-    true, noise = np.array([1.0, 2.0]), 0.1
+def cornered(seed, size):
+    """Return a log of the crane whose accelerations have the corners of friction above 3 Hz, of that size [rad/s^2]."""
+    c, rng, log = case(), np.random.default_rng(seed), log_of(seed)
+    f = np.fft.rfftfreq(len(T), 1 / RATE)[:, None]
+    corners = np.fft.rfft(np.sign(np.gradient(log.q, T, axis=0)), axis=0) * (f > 3)
+    w = 2j * np.pi * np.maximum(f, 1.0)
+    q = log.q - size * np.fft.irfft(corners / w**2, len(T), axis=0)
+    qd = np.gradient(log.q, T, axis=0) - size * np.fft.irfft(corners / w, len(T), axis=0)
+    qdd = np.gradient(np.gradient(log.q, T, axis=0), T, axis=0) - size * np.fft.irfft(corners, len(T), axis=0)
+    return Log("log", T, q, torque(c.model, c.theta, q, qd, qdd) + NOISE * rng.normal(size=q.shape))
 
-    def factors(theta):
-        each = [np.random.default_rng(k).normal(size=(50, 2)) for k in range(10)]
-        return [np.column_stack([A, A @ theta + noise * np.random.default_rng(k).normal(size=50)])
-                for k, A in enumerate(each)]  # fmt: skip
 
-    spread = noise / np.sqrt(500)
-    known = {
-        10.0: factors(true),
-        20.0: factors(true + np.array([0.0, 3.0 * spread])),
-        40.0: factors(true + 9.0 * spread),
-    }
-    errors = {10.0: np.ones(10), 20.0: 1.001 * np.ones(10), 40.0: np.full(10, 2.0)}
-    found = depending(known, errors, 10.0, ("a", "b"))
-    assert found.errors == ((10.0, 1.0), (20.0, pytest.approx(1.0005, abs=1e-4)), (40.0, pytest.approx(2**0.5)))
-    assert re.match(
-        r"b change by up to [2-4].\d* standard errors between .* of 20 and 10 Hz, which predict", found.moved
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bias_of_the_cut_off_is_told_and_no_other(seed):
+    """Corners that the filter of the positions takes away, and friction's columns keep."""
+    c = case()
+    columns = packed_columns(c.model, base_parameters(c.model))
+    fit = Processing(position_hz=8.0, edge_s=0.5, meant_hz=RATE)
+    second = in_the_band(fit, replace(fit, decimation=(5, 5)))
+    assert (second.position_hz, second.decimation) == (16.0, (5, 5))
+    for size in (0.0, 0.5):
+        log = cornered(seed, size)
+        found = ident.fit(c.model, [process(log, fit)], loss="wls", feasible=False).estimate
+        errors = found.covariance.standard_errors
+        off = drift(columns, [(process(log, fit), process(log, second))], errors**2)
+        missed = np.abs(found.phi - found.base.K @ c.theta)
+        wider = np.hypot(errors, off.bias)
+        friction = [name.endswith(("coulomb", "viscous")) for name in found.base.names]
+        assert off.shown[friction].all() if size else not off.shown.any()
+        assert (missed / errors).max() > 10.0 if size else (wider / errors).max() < 1.5
+        assert (missed / wider).max() < 3.0
+
+
+@pytest.mark.slow
+def test_default_intervals_of_the_demo_hold_its_friction():
+    """Without a [processing] the filters that its log asks for leave friction up to four standard errors off."""
+    demo = replace(read_experiment(ARM5), processing=None, validation_processing=None)
+    result = pipelines.fit(demo)
+    found, truth = result.estimate, result.loaded.truth
+    theta = np.array([truth.get(name, 0.0) for name in found.base.standard])
+    off = np.abs(found.phi - found.base.K @ theta) / found.covariance.half_widths()
+    friction = [name.endswith(("coulomb", "viscous", "offset")) for name in found.base.names]
+    assert np.mean(off[friction] < 1.0) > 0.9
+    told = [w for w in found.warnings if "the cut-off of the positions" in w]
+    assert len(told) == 1
+    assert re.search(
+        r"joint1.coulomb and \d more base parameters depend on .* as fitted, 0.04\d* with .*, decimation =", told[0]
     )
-    assert depending(known, errors | {20.0: 1.1 * np.ones(10)}, 10.0, ("a", "b")).moved == ""
-    assert depending(known | {20.0: factors(true + 0.3 * spread)}, errors, 10.0, ("a", "b")).moved == ""

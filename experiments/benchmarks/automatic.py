@@ -76,13 +76,14 @@ def error(model: Model, motion: Motion, truth: Motion) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A log of an arm in words, the same motion without errors of the encoders, and another one without any noise."""
+    """A log of an arm in words, the same motion without errors of the encoders, another one without noise, theta."""
 
     words: str
     model: Model
     log: Log
     told: Motion
     unseen: Motion
+    theta: np.ndarray
 
 
 def drawn(rng: np.random.Generator) -> Drawn:
@@ -108,7 +109,7 @@ def drawn(rng: np.random.Generator) -> Drawn:
     tau = told.tau + rng.normal(size=told.tau.shape) * 0.3 * 10 ** rng.uniform(-2, 0) * told.tau.std(axis=0)
     exact = Motion("told", t, told.q, told.qd, told.qdd, tau, told.keep)
     return Drawn(
-        f"{n} joints {rate:4.0f} Hz {duration:2.0f} s {kind:8}", model, Log("drawn", t, read, tau), exact, unseen
+        f"{n} joints {rate:4.0f} Hz {duration:2.0f} s {kind:8}", model, Log("drawn", t, read, tau), exact, unseen, theta
     )
 
 

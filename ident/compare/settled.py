@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.cut_offs import CutOffs, depending
+from ident.compare.cut_offs import CutOffs, relative
 from ident.errors import IdentError
 from ident.estimate.least_squares import joint_noise, solved, squared_left_out, stretch_factors
 from ident.logs.automatic import OPEN, Hand, band_alone, chosen
@@ -260,8 +260,7 @@ def checked(
         uses = ((c, replace(same, position_hz=fit.position_hz if c == given else c)) for c in as_good)
         cut = next((c for c, use in uses if max(_noise(log, use) for log in logs) <= NOISY), cut)
     found, judged = (cut != given and chosen(logs, cut, hands)) or spectral
-    bodies = [name for name, k in zip(base.names, base.kept, strict=True) if k < model.n_rigid]
-    tried(depending(known, errors, cut, bodies))
+    tried(relative(errors))
     usual, shares = prod(found.decimation), NARROWER if "decimation" in hands[0].left else ()
     thinned = [found.decimation, *(factors_below(usual / share) for share in shares)]
     # whatever is fitted, all are judged alike
@@ -301,7 +300,7 @@ def settled(
     """Return the processing that logs ask for, in a fit and where its prediction is judged.
 
     base: the model's base parameters, where they are known; hands: what is set by hand; tried: told which cut-offs
-    were, and what depends on them. Raises LogError for logs that cannot be processed.
+    were. Raises LogError for logs that cannot be processed.
     """
     spectral = chosen(logs, hands=hands)
     if spectral is None:

@@ -6,15 +6,19 @@ became of them is joined, as by one process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ident.estimate.least_squares import FAR, reweighted
+from ident.compare.cut_offs import drift, in_the_band
+from ident.errors import IdentError, plural
+from ident.estimate.covariance import default_covariance
+from ident.estimate.least_squares import FAR, joint_noise, reweighted, solve
 from ident.logs import LogReport, Motion, check_log, locate
+from ident.logs.automatic import as_lines
 from ident.logs.check import together
 from ident.logs.log import changed, hashed
 from ident.logs.process import Prepared, repeats
@@ -23,8 +27,9 @@ from ident.pipelines.cluster import at_workers, mapped, results, submitted
 from ident.pipelines.factors import Factors, of_processing, of_recording
 from ident.pipelines.factors import joined as joined_factors
 from ident.pipelines.loaded import Loaded
-from ident.pipelines.steps import Warned, delayed, findings_of, motions, processing_of, rounded
+from ident.pipelines.steps import Warned, delayed, findings_of, first_parts, motions, processing_of, rounded
 from ident.regression.compress import ARITY, Keyed, gathered, joined, packed_columns, require_rows, segments_of
+from ident.regression.regression import Regression, repeats_joined
 from ident.tell import Tell, logged
 
 if TYPE_CHECKING:
@@ -103,8 +108,36 @@ def compressed(
     require_rows(found.regression)
     if loaded.experiment.loss == "huber":
         found = _weighed(settled, found, tell)
-    said = (*warned, *of_processing(loaded, processing), *found.warned)
-    return replace(found, warned=said, pulls=loaded.pulls)
+    said = [*warned, *of_processing(loaded, processing), *found.warned]
+    pulls = _with_drift(settled, found.regression, said)
+    return replace(found, warned=tuple(said), pulls=pulls)
+
+
+def _with_drift(loaded: Loaded, found: Regression, warned: list[Warned]) -> Mapping[str, tuple[float, ...]]:
+    """Return `pulls` with the bias that the filters leave in base parameters; where it is large, it is added to
+    `warned`.
+    """
+    fit, judged = processing_of(loaded)
+    names, logs, second = loaded.base.names, loaded.experiment.fit, in_the_band(fit, judged)
+    if second is None:
+        return loaded.pulls
+    whole = repeats_joined(found)
+    try:
+        sigma = joint_noise(whole)
+        variances = default_covariance(whole, sigma, solve(whole, sigma)).standard_errors ** 2
+        pairs = zip(first_parts(loaded, logs, fit), first_parts(loaded, logs, second), strict=True)
+        off = drift(packed_columns(loaded.model, loaded.base), pairs, variances)
+    except IdentError:  # the fit says so
+        return loaded.pulls
+    if count := int(off.shown.sum()):
+        k = int(np.argmax(np.where(off.shown, off.bias**2 / variances, 0.0)))
+        more = f" and {plural(count - 1, 'more base parameter')} depend" if count > 1 else " depends"
+        lines = ", ".join(as_lines(second, fit))
+        values = f"{off.first[k]:.4g} as fitted, {off.second[k]:.4g} with {lines}"
+        message = f"{names[k]}{more} on the cut-off of the positions: {values}; intervals are widened by that"
+        warned.append(Warned("processing", "cut-off", f"{message}. [processing] with these lines fits so"))
+    none = tuple(0.0 for _ in next(iter(loaded.pulls.values()), ()))
+    return {name: (*loaded.pulls.get(name, none), x) for name, x in zip(names, off.bias.tolist(), strict=True)}
 
 
 def _weighed(loaded: Loaded, found: Factors, tell: Tell) -> Factors:

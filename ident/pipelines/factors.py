@@ -43,8 +43,9 @@ class Factors:
 
     robot: its name; shapes: what the model's parameters mean (`Model.shapes`); processing: of fits and of predictions;
     inputs: file -> SHA-256; warned: what was found in the logs; repeated: recordings that repeat their motion;
-    known_as: names that recordings had before they were pooled with others of the same name; pulls: as of `Loaded`;
-    filtered: recordings -> how they were processed, where that is not as `processing` says.
+    known_as: names that recordings had before they were pooled with others of the same name; pulls: as of
+    `Loaded`, and the bias that filters leave (`ident.compare.cut_offs`); filtered: recordings -> how they were
+    processed, where that is not as `processing` says.
     """
 
     regression: Regression
@@ -410,8 +411,6 @@ def of_processing(loaded: Loaded, processing: tuple[Processing, Processing]) -> 
         yield Warned(
             loaded.experiment.file.name, "chosen", f"the tables to paste for what was chosen: {where} ({hand})"
         )
-    if (tried := CUT_OFFS.get(loaded.experiment)) is not None and tried.moved:
-        yield Warned("processing", "cut-off", tried.moved)
     if fit.torque_hz is not None and not fit.decimation:
         message = (
             f"the torque is low-passed (torque_hz = {fit.torque_hz:g}) and the model's side is not, which rounds off"

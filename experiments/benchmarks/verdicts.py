@@ -64,6 +64,11 @@ each): 2 of 6 shares named and 4 held, for none above 120 % was looked for; widt
 (1.1 and 4.1 times the noise), 2 without harm. 11 of 12 right ones ready, 1 Rough (a panda predicted within 19 %).
 Shares go as far as the torque since; drawn then, seed 9671 (8, `leak`): 7 named with their share, 1 READY
 (of a SCARA's wrist, 2.4 %, 32 times the noise); 8 right ones ready.
+
+Beside what a torque varies, seed 9681 (8, `leak`): 8 right ones ready, 7 named, 1 held (a share of twice what a torque
+is, which it cancels: up to three times are looked for since). Drawn then, seed 9691 (8): 8 right ones ready, 8 named. A
+zero that is far off takes 30 % from some joint since, not 50; drawn then, seed 9701 (10, `far`): 10 right ones ready, 6
+named, 4 without harm ready.
 """
 
 from __future__ import annotations

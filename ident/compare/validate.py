@@ -227,14 +227,12 @@ def validate(
     for recording in regression.recordings:
         part = regression.only([recording])
         held_out, again, why = _held_out(part, recording, fitted)
-        if why:
-            warnings.append(why)
+        warnings += [why] if why else []
         energy, rows = part.squared_torques, part.rows
         every = {name: np.array([part.squared_residuals(phi), energy, rows]) for name, phi in phis.items()}
         held = np.zeros(len(slow), dtype=bool)
         if slow.any():
-            first = next(iter(phis))
-            most = HELD * _friction(model, base, phis[first], slow)
+            most = HELD * _friction(model, base, phis[first := next(iter(phis))], slow)
             held, braked = _standing(every[first], moving[recording, first], most)
             warnings += _braked(recording, [j for j, x in zip(model.robot.joint_names, braked, strict=True) if x])
         found = list[Predicted]()

@@ -198,10 +198,10 @@ def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family
     if commanded:
         reason = "they are COMMANDED ones, for there are no measured ones"
         return one_of(commanded[0], "torques or currents", asked, reason, alone=True), reason
-    others = f" (there are {', '.join(f.shown for f in families[:6])})" if families else ""
+    seen = f" (there are {', '.join(f.shown for f in families[:6])})" if families else ""
     fix = "Give the log that has them too, call them tau_1, tau_2, ..., or write a dataset.toml by hand"
     where = families[0].columns[0].file if families else None
-    raise LogError(f"no columns are found that are torques or currents{others}", file=where, fix=fix)
+    raise LogError(f"no columns are found that are torques or currents{seen}", file=where, fix=fix)
 
 
 def _share(family: Family, log: _Log) -> float:

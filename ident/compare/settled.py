@@ -186,7 +186,7 @@ NARROWER = (0.125, 0.25, 0.5)
 #: Width of the tanh that stands in for Coulomb friction, relative to each joint's largest speed.
 SMOOTH = 0.1
 #: Of cut-offs that leave the same error but for this share, the highest whose accelerations hold less noise than that.
-ALIKE, NOISY = 0.01, 0.05
+ALIKE, NOISY = 0.01, 0.1
 #: A cut-off, a band, is taken where it takes this share from the error of what is left out, in so many stretches.
 LOWER_GAIN, NARROWER_GAIN, AGREED, STRETCHES = 0.1, 0.05, 9, 10
 

@@ -86,7 +86,9 @@ def export(
     estimate: EstimatePath,
     wishes: ExportWishes,
     out: Annotated[
-        str | None, "File, or folder of ROBOT + ending; of several formats a folder", "--out -o PATH"
+        str | None,
+        "File, or with a slash at the end a folder of ROBOT + ending; of several formats a folder",
+        "--out -o PATH",
     ] = None,
     listed: Annotated[
         bool, typer.Option("--list", callback=_list, is_eager=True, help="Explain every format and stop")

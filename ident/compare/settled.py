@@ -258,7 +258,7 @@ def checked(
     if "position_hz" in hands[0].left:
         as_good = (c for c in sorted(errors, reverse=True) if c <= cut and _as_good(errors[c], errors[cut]))
         uses = ((c, replace(same, position_hz=fit.position_hz if c == given else c)) for c in as_good)
-        cut = next((c for c, use in uses if max(_noise(log, use) for log in logs) <= NOISY), cut)
+        cut = _quiet(logs, uses) or cut
     found, judged = (cut != given and chosen(logs, cut, hands)) or spectral
     tried(relative(errors))
     usual, shares = prod(found.decimation), NARROWER if "decimation" in hands[0].left else ()
@@ -275,10 +275,13 @@ def _as_good(errors: Array, best: Array) -> bool:
     return bool(errors.sum() <= (1.0 + ALIKE) ** 2 * best.sum())
 
 
-def _noise(log: Log, processing: Processing) -> float:
-    """Return the largest share of noise in the acceleration of any joint."""
-    band = band_alone(log)
-    return 0.0 if band is None else float(np.nanmax(noise_share(log, processing, band.noise), initial=0.0))
+def _quiet(logs: Sequence[Log], uses: Iterable[tuple[float, Processing]]) -> float | None:
+    """Return the first cut-off at which no joint's acceleration holds more noise than NOISY; None for none."""
+    noises = [(log, band.noise) for log in logs if (band := band_alone(log)) is not None]
+    for cut, use in uses:
+        if not any((noise_share(log, use, noise) > NOISY).any() for log, noise in noises):
+            return cut
+    return None
 
 
 def _gainful(errors: Array, before: Array, gain: float) -> bool:

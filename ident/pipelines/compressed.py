@@ -130,10 +130,14 @@ def _with_drift(loaded: Loaded, found: Regression, warned: list[Warned]) -> Mapp
     except IdentError:  # the fit says so
         return loaded.pulls
     if count := int(off.shown.sum()):
+        from ident.report.text import percent
+
         k = int(np.argmax(np.where(off.shown, off.bias**2 / variances, 0.0)))
         more = f" and {plural(count - 1, 'more base parameter')} depend" if count > 1 else " depends"
         lines = ", ".join(as_lines(second, fit))
-        values = f"{off.first[k]:.4g} as fitted, {off.second[k]:.4g} with {lines}"
+        one, other = off.first[k], off.second[k]
+        apart = percent(abs(one - other) / max(abs(one), abs(other)))
+        values = f"{one:.4g} as fitted, {other:.4g} ({apart} off) with {lines}"
         message = f"{names[k]}{more} on the cut-off of the positions: {values}; intervals are widened by that"
         warned.append(Warned("processing", "cut-off", f"{message}. [processing] with these lines fits so"))
     none = tuple(0.0 for _ in next(iter(loaded.pulls.values()), ()))

@@ -31,6 +31,8 @@ WORSE, WORSE_SHARE = 3.0, 0.075
 WORSE_JOINT = 0.2
 #: No more than so many times what its intervals allow (95 %) is missed for want of motion, not as something differs.
 UNSURE = 2.0
+#: Joints with more than this share of the squared error are what is predicted badly.
+MOST = 0.1
 #: Above this share the noise of a joint's readings is not to hide what the model misses of it.
 QUIET = 0.3
 
@@ -195,7 +197,7 @@ def _unsure(validation: Validation, total: Predicted) -> str:
     """Return what the fit's intervals allow where most is missed; "" where more than that is missed."""
     if validation.allowed is None:
         return ""
-    most = total.squared > 0.1 * total.squared.sum()
+    most = total.squared > MOST * total.squared.sum()
     if (total.rms > UNSURE * validation.allowed)[most].any():
         return ""
     with np.errstate(divide="ignore", invalid="ignore"):

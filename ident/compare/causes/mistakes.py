@@ -250,7 +250,9 @@ def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
 
 
 def transmission(joints: Sequence[str], drive: int, joint: int, ratio: str) -> tuple[str, ...]:
-    """Return the lines of a robot file for drives, one of which, `drive`, moves with its own joint and with another."""
+    """Return the lines of a robot file for drives, one of which moves with another joint too:
+    q_drive = q_own + ratio * q_joint. ratio: its text, or a field "{...}" for `str.format`.
+    """
     motors = [f"motor{j + 1}" for j in range(len(joints))]
     coupling = f'coupling = [{{ motor = "{motors[drive]}", joint = "{joints[joint]}", ratio = {ratio} }}]'
     return f"motors = {motors}".replace("'", '"'), f"ratios = {[1] * len(motors)}", coupling

@@ -15,7 +15,8 @@ from ident.compare.cut_offs import drift, in_the_band
 from ident.compare.settled import checked, late_positions
 from ident.experiment import read_experiment
 from ident.logs import Log, Processing, process
-from ident.logs.automatic import Hand, chosen
+from ident.logs.automatic import Hand, band_alone, chosen
+from ident.logs.process import noise_share
 from ident.model import torque
 from ident.regression.base import base_parameters
 from ident.regression.compress import packed_columns
@@ -80,8 +81,8 @@ def test_where_torques_do_not_tell_the_noise_of_no_joint_is_let_through():
     log = Log("log", T, q, log.tau + 0.3 * log.tau.std(axis=0) * np.random.default_rng(3).normal(size=q.shape))
     spectral = chosen([log])
     fit, _ = checked(case().model, [log], spectral)
-    assert settled._noise(log, spectral[0]) > 0.1
-    assert settled._noise(log, fit) <= settled.NOISY
+    noise = band_alone(log).noise
+    assert noise_share(log, fit, noise).max() <= settled.NOISY < noise_share(log, spectral[0], noise).max()
 
 
 def test_a_cut_off_that_nearly_all_stretches_prefer_is_not_lost_beside_one_that_fewer_do(monkeypatch):

@@ -283,6 +283,11 @@ def test_a_table_is_not_refined_with_a_fit_that_is_to_be_mended_first(made, tmp_
         assert not out.exists()
     result = run("doctor", folder, "--fit", tmp_path)
     assert "PROBLEM, not in the table: q2: its torque has to be 10.8 % smaller" in result.output
+    in_table = replace(cause, where="link2", what="mass is too large", file="cad.csv", by_table=True)
+    save_estimate(replace(estimated(loaded.model, regression), causes=(in_table,)), tmp_path / "estimate.json")
+    result = run("refine", folder, "--fit", tmp_path, "--out", out)  # which corrects what is in the table
+    assert result.exit_code == 0, result.output
+    assert out.exists()
 
 
 def test_links_that_were_not_freed_do_not_move_far_without_a_word(made, once):

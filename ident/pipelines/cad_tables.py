@@ -222,7 +222,8 @@ def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression, tuple[NamedC
         problem = "belongs to another robot or model than the experiment's"
         raise RegressionError(problem, file=path, fix="Run `ident run` again, or leave out --fit")
     estimate = path.with_name("estimate.json")
-    return loaded, regression, load_estimate(estimate).causes if estimate.is_file() else ()
+    causes = load_estimate(estimate).causes if estimate.is_file() else ()
+    return loaded, regression, tuple(cause for cause in causes if not cause.by_table)  # the table is examined anew
 
 
 def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> RefinedTable:

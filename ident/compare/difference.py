@@ -378,7 +378,7 @@ def friction_curve(estimate: Estimate, joint: str, velocity: Array) -> tuple[Arr
 #: Columns of a fleet's table, a row for each base parameter of each robot [SI], beside those that `compared` adds.
 COLUMNS = ("robot", "parameter", "unit", "value", "standard_error", "dof", "torque_error", "verdict", "reason")
 #: Robots without which nobody knows what is usual.
-FEWEST = 5
+ROBOTS = 5
 #: Of the median distance from the median to the standard deviation, of normal numbers.
 _NORMAL = 1.4826
 
@@ -400,7 +400,7 @@ def compared(table: pd.DataFrame, earlier: pd.DataFrame | None = None) -> pd.Dat
     table["spread"] = _NORMAL * off.abs().groupby(by).transform("median")
     counts = known.groupby(by).transform("count")
     size = np.maximum(table["spread"], table["standard_error"])
-    table["deviation"] = (off / size).where((counts >= FEWEST) & (size > 0))
+    table["deviation"] = (off / size).where((counts >= ROBOTS) & (size > 0))
     robots = int(table["robot"].nunique())
     table["stands_out"] = contradicted(table["deviation"].tolist(), max(robots - 1, 1))[0]
     old = None if earlier is None else earlier.drop_duplicates(["robot", "parameter"]).set_index(["robot", "parameter"])

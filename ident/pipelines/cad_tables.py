@@ -215,6 +215,9 @@ def _fitted(fit: Path, loaded: Loaded) -> tuple[Loaded, Regression, tuple[NamedC
     """
     folder = fit if fit.is_dir() else fit.parent
     path = fit if fit.suffix == ".npz" else folder / "factors.npz"
+    if not path.exists():
+        fix = "Give the folder of results that `ident run` wrote, or leave out --fit"
+        raise RegressionError(f"is not there, or holds no {path.name}", file=fit, key="--fit", fix=fix)
     regression = load_regression(path)
     if regression.model != loaded.model.fingerprint() and not loaded.experiment.own_model:
         loaded = as_compressed(loaded, load_factors(path))

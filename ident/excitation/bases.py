@@ -139,11 +139,6 @@ class FourierAndPolynomial(Fourier):
     periodic: ClassVar[bool] = False
 
     @property
-    def fourier(self) -> Fourier:
-        """The Fourier series, without the polynomial."""
-        return Fourier(self.base, self.harmonics)
-
-    @property
     def size(self) -> int:
         """Number of coefficients of one joint, 1 + 2 harmonics + 5."""
         return super().size + DEGREE

@@ -23,8 +23,6 @@ from ident.tell import Tell, logged
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ident.estimate import Estimate
-
 FILES = ("fleet.parquet", "fleet.html")
 #: The verdict of a robot that could not be fitted; its row has no parameter.
 FAILED = "failed"
@@ -136,22 +134,16 @@ def of_robot(template: Loaded | None, member: Member) -> Identified:
     except Exception as cause:  # a mistake of ours: one robot of thousands does not end the others' work
         return Identified(member.name, reason=f"a bug of ident: {type(cause).__name__}: {cause}")
     total = None if validation is None else validation.total(validation.names[0])
-    return replace(
-        _identified(member.name, estimate, loaded),
-        torque_error=estimate.relative_total if total is None else total.relative_total,
-        verdict=judged.headline,
-        reason=judged.reason,
-    )
-
-
-def _identified(name: str, estimate: Estimate, loaded: Loaded) -> Identified:
     return Identified(
-        name,
+        member.name,
         estimate.base.names,
         tuple(unit(parameter, loaded.robot.slides) for parameter in estimate.base.names),
         tuple(estimate.phi.tolist()),
         tuple(estimate.covariance.standard_errors.tolist()),
         int(estimate.covariance.dof),
+        estimate.relative_total if total is None else total.relative_total,
+        judged.headline,
+        judged.reason,
     )
 
 

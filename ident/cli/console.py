@@ -228,18 +228,6 @@ def show_notes(loaded: Loaded) -> None:
     say(*(sentence(f"note: {note}") for note in loaded.notes))
 
 
-def show_steps(steps: Sequence[tuple[float, int]], total: int, others: str = "others") -> None:
-    """Print how often each time step [s] of a recording occurs, the most frequent six; `others`: all the rest."""
-    from ident.report.text import number, table
-
-    rows = [(number(step * 1e3), count) for step, count in steps[:6]]
-    rest = sum(count for _, count in steps[6:])
-    rows += [(others, rest)] if rest else []
-    if rows:
-        shares = [(step, str(count), f"{100 * count / total:.3g} %") for step, count in rows]
-        show(table("", ("time step [ms]", "rows", "share"), shares))
-
-
 # Options --------------------------------------------------------------------------------------------------------------
 
 ExperimentPath = Annotated[

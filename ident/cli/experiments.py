@@ -16,18 +16,7 @@ import typer
 from ident import pipelines
 from ident.cli.answers import answer, asked, checked, parts_of
 from ident.cli.cad import show_checked
-from ident.cli.console import (
-    PROBLEMS,
-    ExperimentPath,
-    command_line,
-    ended,
-    progress,
-    say,
-    show,
-    show_notes,
-    show_steps,
-    tell_aside,
-)
+from ident.cli.console import PROBLEMS, ExperimentPath, command_line, ended, progress, say, show, show_notes, tell_aside
 from ident.errors import IdentError, plural
 from ident.pipelines.wishes import Sharing
 from ident.tell import LOG
@@ -139,11 +128,14 @@ def _show_robot(found: CheckedRobot) -> None:
 
 def _show_log(found: LogReport) -> None:
     from ident.logs.check import NOTES
-    from ident.report.text import number
+    from ident.report.text import number, table
 
     say(f"recording '{found.name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")
-    span = f"others, {number(found.dt_min * 1e3)} to {number(found.dt_max * 1e3)}"
-    show_steps(found.steps, found.samples - 1, span)
+    rows = [(number(step * 1e3), count) for step, count in found.steps[:6]]  # the most frequent
+    if rest := sum(count for _, count in found.steps[6:]):
+        rows.append((f"others, {number(found.dt_min * 1e3)} to {number(found.dt_max * 1e3)}", rest))
+    shares = [(step, str(count), f"{100 * count / (found.samples - 1):.3g} %") for step, count in rows]
+    show(table("", ("time step [ms]", "rows", "share"), shares))
     for kind in dict.fromkeys(f.kind for f in found.findings):
         same, note = [f for f in found.findings if f.kind == kind], kind in NOTES
         for f in same[:1] if note else same:  # notes are alike from joint to joint

@@ -139,7 +139,11 @@ def low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key:
 
 def in_eights(x: Array) -> Array:
     """Return x (N, k) as (N, 8 g), with columns of zeros; x itself where it has as many."""
-    return np.pad(x, ((0, 0), (0, -x.shape[1] % 8))) if x.shape[1] % 8 else x
+    if x.shape[1] % 8 == 0:
+        return x
+    found = np.zeros((len(x), x.shape[1] + -x.shape[1] % 8))
+    found[:, : x.shape[1]] = x
+    return found
 
 
 def memory(cutoff_hz: float, rate_hz: float, order: int) -> int:

@@ -132,7 +132,7 @@ class Motion:
         digest = hashlib.blake2b(repr((self.decimation, self.blocks, self.stretches)).encode(), digest_size=32)
         beside = (x for x in (self.temperature, self.run_up) if x is not None)
         for part in (self.t, self.q, self.qd, self.qdd, self.tau, self.keep, *beside):
-            digest.update(np.ascontiguousarray(part).tobytes())
+            digest.update(np.ascontiguousarray(part).reshape(-1).data)
         return digest.hexdigest()
 
 

@@ -239,8 +239,8 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     if len(t) < 3:
         raise LogError("has fewer than 3 samples", file=log.file, key=log.name)
     q, qd, qdd = _derivatives(log, p, t, (q, qd), rate)
-    moves = ~resting(log.q)
-    q, qd, qdd = np.where(moves, q, np.median(log.q, axis=0)), qd * moves, qdd * moves
+    if not (moves := ~resting(log.q)).all():
+        q, qd, qdd = np.where(moves, q, np.median(log.q, axis=0)), qd * moves, qdd * moves
     tau = filters.low_pass(tau, p.torque_hz, rate, p.order, "torque_hz")
     band = min(rate_hz, filters.BAND * rate / prod(p.decimation), 2 * (p.torque_hz or inf))  # left of white noise
     noise = least_noise(log.tau) * np.sqrt(band / rate_hz)

@@ -254,7 +254,10 @@ def _seen(term: Term, robot: Robot, x: Array) -> Array:
     """Return a signal (N, n) as the term sees it, (m, N); a view where it sees all joints, for columns are many."""
     if hasattr(term, "along"):
         return np.asarray(along(term, robot)[1] @ x.T)
-    return x.T if term.joints is None else x.T[chosen(term.joints, robot)]
+    if term.joints is None:
+        return x.T
+    at = chosen(term.joints, robot)
+    return x.T[at[0] : at[0] + 1] if len(at) == 1 else x.T[at]
 
 
 def _led_in(term: Term, run_up: Array, states: Sequence[Array], signals: Mapping[str, Array]) -> Array:

@@ -101,7 +101,11 @@ def _of_columns(F: Array, own: list[int]) -> Array:
     """Return R (k + 1, k + 1) of k columns of an upper triangle F and its torque; that of the first is a part of F."""
     k = len(own)
     if own != list(range(k)):
-        return r_factor(F[:, [*own, -1]])
+        same = next(c for c, place in enumerate(own) if c != place)  # so many columns are upper triangular as they are
+        found = np.zeros((k + 1, k + 1))
+        found[:same] = F[:same, [*own, -1]]
+        found[same:, same:] = r_factor(F[same:, [*own[same:], -1]])
+        return found
     found = F[: k + 1, [*own, -1]]
     found[k] = np.append(np.zeros(k), np.linalg.norm(F[k:, -1]))
     return found

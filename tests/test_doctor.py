@@ -238,6 +238,16 @@ def test_a_mass_or_a_centre_that_is_off_alone_stands_out_of_a_table_that_is_good
     np.testing.assert_allclose(fault.move.asked, right[1:4], atol=0.006)
 
 
+@pytest.mark.parametrize("factor", [0.05, 12.57, 30.0])
+def test_an_overridden_mass_that_took_its_tensor_along_is_told_by_the_factor_that_the_logs_ask_for(factor):
+    c = case(8, 0, share=0.01)
+    cad = natural(c.cad, False)
+    cad[4, [0, 4, 5, 6, 7, 8, 9]] /= factor
+    (fault,) = doctor(searching(c.model, compress(c.model, c.motion), inertials_of(cad, False))).faults
+    assert (fault.kind, fault.move.links, fault.move.part) == ("override", (4,), "density")
+    assert fault.move.asked[0] == pytest.approx(factor, rel=0.05)
+
+
 #: Arms of 3 to 7 joints, the smallest ones first: a doctor takes the larger ones four times as long.
 RIGHT, PLANTED = (14, 6, 1, 2, 0), (5, 6, 2, 1, 0)
 

@@ -39,7 +39,8 @@ _FLAT = 1e6  # an uncertainty of so many standard errors, for numbers off by 100
 _SINGULAR = 1e-9
 _CLUSTERS = 5
 _ROWS, _SMALL = 500, 1e-5  # samples that show what a zero does, and how far off it is [rad]
-_FAR = 3.0  # a number that is off alone is off by no more than so many times itself
+_LEAST = 1e-3  # of a mass that is off alone: the logs ask for none
+_FAR = 3.0  # a centre that is off alone is off by no more than so many times its reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,7 +373,8 @@ class Alone:
     ) -> tuple[tuple[float, ...], float]:
         """Return what the logs ask for in place of a part of a body (10,) that is off, and by what share it is off.
 
-        Gauss-Newton, as the parameters are quadratic in the centre. shares (11,): tolerances; g: which of the others'.
+        Of a factor that is its logarithm. Gauss-Newton, as the parameters are quadratic in the centre. shares (11,):
+        tolerances; g: which of the others'.
         """
         origin, which = space.setting.about_origin, PARTS[part] > 0
         start = now = inertials_of(body, origin)
@@ -384,12 +386,13 @@ class Alone:
             if part == "centre":
                 residual = residual + B[:, 1:4] @ (far / shares[1:4])
             off = (B.T @ np.linalg.solve(np.eye(len(B)) + B @ B.T, residual))[which] * shares[which]
-            off = np.clip(off, -_FAR, _FAR)
             if part == "centre":
+                off = np.clip(off, -_FAR, _FAR)
                 asked = tuple(float(f"{x:.5g}") for x in start[1:4] / start[0] + off * reach(now))
                 off = off * reach(now) / reach(start)
             else:
-                asked = (float(f"{(1.0 + off[0]) * (start[0] if part == 'mass' else 1.0):.5g}"),)
+                factor = max(1.0 + float(off[0]), _LEAST)
+                asked, off = (float(f"{factor * (start[0] if part == 'mass' else 1.0):.5g}"),), np.log([factor])
             now = inertials_of(space.with_asked(body, part, asked), origin)
         return asked, float(np.linalg.norm(off))
 

@@ -44,7 +44,7 @@ from ident.compare.doctor.readings import Readings, readings, same
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
 _IMPOSSIBLE = 25.0  # log odds against a link of the table that cannot exist
-_DENSER = 12.0  # no material is so many times denser than another one that parts are made of
+_DENSER = 100.0  # an overridden mass, its tensor scaled with it, is that far off; kg and g are another mistake
 
 
 #: Moves, their log probabilities (tolerances, moves), and how many links that cannot exist each mends.

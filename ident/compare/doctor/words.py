@@ -24,7 +24,7 @@ from ident.spatial.inertia import to_com
 WITHOUT = "torques are without gravity, as after a drive that takes it out"
 _PART_WORDS = {
     "mass": "mass is off, the other numbers are right (overridden?)",
-    "density": "mass and tensor are off by one factor, the centre is right (another material?)",
+    "density": "mass and tensor are off by one factor, the centre is right (another material, or mass overridden?)",
     "centre": "centre of mass is off, mass and tensor about it are right",
     "tensor": "tensor is off by about {:.0f} %, mass and centre are right",
 }

@@ -306,6 +306,29 @@ def test_a_spreadsheet_may_have_saved_the_table(tmp_path, quote, cells):
     np.testing.assert_array_equal(again.inertials, plain.inertials)
 
 
+def test_a_colleagues_table_with_units_in_its_header_and_commas_in_its_numbers(tmp_path):
+    """As German Excel saves it: semicolons between cells; names as people write them."""
+    (tmp_path / "plain.csv").write_text(
+        '# mass = "kg"\n# length = "mm"\n# inertia = "kg mm^2"\n'
+        '# tensor_at = "center_of_mass"\n# products = "positive"\n'
+        "link,m,cx,cy,cz,Ixx,Ixy,Ixz,Iyy,Iyz,Izz\nupper,4.5,150.25,0,0,10000,10,0,50000,0,50000\n"
+    )
+    head = "Name;Mass [kg];CoM x (mm);CoM y (mm);CoM z (mm);" + ";".join(
+        f"L{a} [kg*mm²]" for a in ("xx", "yx", "zx", "yy", "yz", "zz")
+    )
+    saved = '"# tensor_at = ""center_of_mass""";;\n# products = "positive"\n' + head + "\n"
+    (tmp_path / "saved.csv").write_text(saved + "upper;4,5;150,25;0;0;10000;10;0;50000;0;5e4\n")
+    plain, again = read_cad(tmp_path / "plain.csv"), read_cad(tmp_path / "saved.csv")
+    assert [str(x) for x in again.table.convention.factors] == [str(x) for x in plain.table.convention.factors]
+    np.testing.assert_array_equal(again.inertials, plain.inertials)
+    (tmp_path / "twice.csv").write_text('# mass = "g"\n' + saved + "upper;4,5;150,25;0;0;10000;10;0;50000;0;5e4\n")
+    with pytest.raises(CadError, match=r"mass: is 'g' here and 'kg' in the header\. Keep one of them"):
+        read_cad(tmp_path / "twice.csv")
+    (tmp_path / "bare.csv").write_text(head + "\n")
+    with pytest.raises(CadError, match=r"bare.csv, tensor_at, products: not declared"):
+        read_cad(tmp_path / "bare.csv")
+
+
 @pytest.mark.parametrize("name", sorted(p.name for p in BROKEN.iterdir() if p.name != "expected.toml"))
 def test_broken(name):
     links = ["link1", "link2"] if name in ("missing_link.csv", "unknown_link.csv") else None

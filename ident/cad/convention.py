@@ -125,11 +125,12 @@ def check(given: Mapping[str, Any], error: Error = CadError, prefix: str = "", s
     `prefix` begins the keys named, `sign` the line to write ("# " in a CSV file).
     """
     refuse_unknown(given, _WANTED, " of the convention", error, prefix)
-    for key, wanted in _WANTED.items():
-        wrong, fix = partial(error, key=prefix + key), f"Write {sign}{key} = {wanted}"
-        if key not in given:
-            raise wrong("not declared, and nothing is assumed", fix=fix)
-        value = given[key]
+    lines = {key: f"{sign}{key} = {wanted}" for key, wanted in _WANTED.items()}
+    if missing := [key for key in _WANTED if key not in given]:
+        fix = f"Write {'; '.join(lines[key] for key in missing)}"
+        raise error("not declared, and nothing is assumed", key=", ".join(prefix + key for key in missing), fix=fix)
+    for key, line in lines.items():
+        wrong, value, fix = partial(error, key=prefix + key), given[key], f"Write {line}"
         if not isinstance(value, str):
             raise wrong("wanted a text in quotes", fix=fix)
         if key in _WORDS and value not in _WORDS[key]:

@@ -1,7 +1,8 @@
 """Reads CAD numbers from whatever holds them, tables in CSV and TOML files first of all.
 
 CSV: lines that begin with `#` above the header hold the convention as TOML (a remark begins with `##`), then a header,
-its columns in any order, and one row per link, as `docs/examples/cad.csv`. TOML: the same keys in a table [convention];
+its columns in any order, and one row per link, as `docs/examples/cad.csv`; units may stand in the header, and cells may
+be separated by semicolons or tabs, then with commas in numbers. TOML: the same keys in a table [convention];
 one [[link]] per link with `name` and the ten numbers, or `table = "FILE.csv"` beside it, which may declare them itself;
 and joint values [joint.NAME], where CAD or data sheets give them, always in SI, as `docs/examples/cad.toml`.
 
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.cad.convention import Error, convention_from, normal, refuse_unknown
+from ident.cad.convention import Convention, Error, convention_from, normal, refuse_unknown
 from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, read_bytes
 from ident.errors import CadError, RobotError, cut, require_known
 from ident.files import csv_name
@@ -127,22 +128,17 @@ def _read_csv(text: str, file: str, outer: str = "", declared: Mapping[str, Any]
             raise error("a line with # below the header", line=n, fix="Move it above the header")
     head = "\n".join(line.lstrip()[1:] for line in lines[:above])
     given = _toml(head, file, "the lines above the header are not valid TOML", "Begin a remark with two signs, ##")
-    for key, value in (declared or {}).items():
-        if key in given and normal(str(given[key])) != normal(str(value)):
-            problem = f"is '{given[key]}' here and '{value}' in {outer}"
-            raise error(problem, key=key, fix="Delete one of the two lines")
-    if declared and not given:
-        convention = convention_from(declared, partial(CadError, file=outer), "convention.")
-    else:
-        convention = convention_from({**(declared or {}), **given}, error, sign="# ")
-    if above == len(lines):
-        raise error("there is no header", fix=f"Write a line link,{','.join(COLUMNS)}")
-    reader = csv.reader(lines[above:], strict=True)
+    separator = separator_of(lines[above]) if above < len(lines) else ","
+    reader = csv.reader(lines[above:], strict=True, delimiter=separator)
     try:
         numbered = [(above + reader.line_num, [c.strip() for c in cells]) for cells in reader]
     except csv.Error as cause:
         raise error(f"not valid CSV: {cause}", line=above + reader.line_num) from cause
-    header = _header(numbered[0][1], partial(error, line=above + 1))
+    named = [column_of(cell) for cell in numbered[0][1]] if numbered else []
+    convention = _convention(given, named, declared or {}, outer, error)
+    if not numbered:
+        raise error("there is no header", fix=f"Write a line link,{','.join(COLUMNS)}")
+    header = _header([name for name, _ in named], partial(error, line=above + 1))
     rows = []
     for n, cells in numbered[1:]:
         if not any(cells):
@@ -152,8 +148,43 @@ def _read_csv(text: str, file: str, outer: str = "", declared: Mapping[str, Any]
             fix = "Write one number for each column, with a point in it and no comma"
             raise wrong(f"{len(cells)} cells where the header has {len(header)}", fix=fix)
         cell = dict(zip(header, cells, strict=True))
-        rows.append(Row(_name(cell["link"], wrong), tuple(_number(cell[c], c, wrong) for c in COLUMNS), n))
+        point = {c: cell[c] if separator == "," or "." in cell[c] else cell[c].replace(",", ".") for c in COLUMNS}
+        rows.append(Row(_name(cell["link"], wrong), tuple(_number(point[c], c, wrong) for c in COLUMNS), n))
     return Table(convention, _checked(rows, error))
+
+
+def separator_of(header: str) -> str:
+    """Return what separates the cells of a header: a comma, or a semicolon or tab as where numbers have commas."""
+    return max(",;\t", key=header.count)
+
+
+def column_of(cell: str) -> tuple[str, str]:
+    """Return the column that a cell of a header names, and its unit, "" for none: "Mass [kg]" is m in kg."""
+    found = re.fullmatch(r"(.*?)\s*(?:\[([^\[\]]+)\]|\(([^()]+)\))", cell)
+    name, unit = (found[1], (found[2] or found[3]).strip()) if found else (cell, "")
+    word = re.sub(r"[\s_.]", "", name).lower()
+    if axis := re.fullmatch(r"(?:c|com|cog|cent(?:re|er)(?:ofmass)?)([xyz])|([xyz])(?:com|cog)", word):
+        return f"c{axis[1] or axis[2]}", unit
+    if axes := re.fullmatch(r"[ijl]([xyz])([xyz])", word):
+        return f"I{''.join(sorted(axes[1] + axes[2]))}", unit
+    return {"name": "link", "body": "link", "part": "link", "link": "link", "mass": "m", "m": "m"}.get(word, name), unit
+
+
+def _convention(
+    given: Mapping[str, Any], named: Sequence[tuple[str, str]], declared: Mapping[str, Any], outer: str, error: Error
+) -> Convention:
+    """Return the convention that the lines above the header, units in the header, and the TOML file `outer` declare."""
+    keys = {"m": "mass", "c": "length", "I": "inertia"}
+    units = [(keys[name[0]], unit) for name, unit in named if unit and name in COLUMNS]
+    said = [*((key, value, outer) for key, value in declared.items()), *((*each, "the header") for each in units)]
+    known = dict(given)
+    for key, value, where in said:
+        if normal(str(known.setdefault(key, value))) != normal(str(value)):
+            problem = f"is '{known[key]}' here and '{value}' in {where}"
+            raise error(problem, key=key, fix="Delete one of the two lines" if where == outer else "Keep one of them")
+    if declared and not given:
+        return convention_from(known, partial(CadError, file=outer), "convention.")
+    return convention_from(known, error, sign="# ")
 
 
 def _unquoted(line: str) -> str:
@@ -172,8 +203,6 @@ def _unquoted(line: str) -> str:
 
 def _header(cells: list[str], error: Error) -> list[str]:
     wanted = ("link", *COLUMNS)
-    if len(cells) == 1 and re.search(r"[;\t]", cells[0]):
-        raise error("the cells are not separated by commas", fix="Save the table with commas")
     require_known(cells, wanted, error, "unknown column", fix=f"The columns are {', '.join(wanted)}, in any order")
     for i, cell in enumerate(cells):
         if cell in cells[:i]:

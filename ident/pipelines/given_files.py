@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from ident.cad.read import column_of, separator_of
 from ident.errors import InputError
 from ident.files import file_sha256
 from ident.logs.raw import RawTable, read_raw
@@ -61,9 +62,9 @@ def _is_table_of_cad(file: Path) -> bool:
         return False
     with file.open("rb") as stream:
         lines = stream.read(4096).decode("utf-8", "replace").lower().splitlines()
-    head = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    words = {word.strip() for word in head.split(",")}
-    return "link" in words and bool(words & {"m", "mass", "ixx"})
+    head = next((line for line in lines if line.strip() and not line.lstrip('" ').startswith("#")), "")
+    columns = {column_of(word.strip('" '))[0] for word in head.split(separator_of(head))}
+    return "link" in columns and bool(columns & {"m", "Ixx"})
 
 
 _HEAD = """\

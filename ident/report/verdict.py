@@ -93,7 +93,7 @@ def _beside_cad(estimate: Estimate, comparison: Comparison | None) -> str:
     if comparison is None or not far:
         return ""
     compared = comparison.count("contradicted") + comparison.count("agrees")
-    said = f"; {comparison.source} is far off in {far} of {compared} numbers"
+    said = f"; {comparison.source} is far off in {far} of {compared} numbers (`ident cad doctor` looks for mistakes)"
     if comparison.factor == 1.0:
         return said
     more = f"as where all torques are counted {comparison.factor:.3g} times (constants, gears), or its masses are wrong"

@@ -9,17 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.evidence import (
-    Alone,
-    Along,
-    Evidence,
-    Parts,
-    links_alone,
-    log_student,
-    over_tolerances,
-    spread,
-    student,
-)
+from ident.compare.doctor.conditional import Alone, Along, Parts, links_alone, over_tolerances
+from ident.compare.doctor.evidence import Evidence, log_student, spread, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
     GAIN,

@@ -165,7 +165,9 @@ def read_chunks(request: Request) -> Iterator[dict[str, Chunk]]:
     if request.topic and not (found and found.messages):
         raise request.error(f"is no bag and has no topic '{request.topic}'", "Remove topic")
     if found is None:
-        raise request.error(f"'{path.suffix.lower()}' files cannot be read", f"Use one of: {endings()}")
+        raise request.error(
+            f"'{path.suffix.lower()}' files cannot be read", f"Use one of: {endings()}; a spreadsheet saves .csv"
+        )
     if request.dated and not (found.lines or found.anywhere):
         raise request.error("has no dates as text", "Give time the unit of its numbers")
     got, parts = 0, found.read(request)

@@ -353,6 +353,7 @@ def _changes(
     """Return all numbers side by side, with what is known of why each changed."""
     convention = found.cad.table.convention if found.cad.table else PLAIN
     moved = " (about the link's origin)" if convention.tensor_at == "center_of_mass" else ""
+    known = {*refined.estimate.fixed_by_data}  # by themselves; of the others only sums
     why: dict[str, list[str]] = {}
     for fault in found.diagnosis.faults:
         for n in fault.numbers if fault.asserted else ():
@@ -364,8 +365,9 @@ def _changes(
             said.append("freed from the table")
         if judged and number.name in judged:
             said.append(judged[number.name])
-        open_ = number.data_share > 0.005 and judged and judged.get(number.name) == "not determined by any motion"
-        logs = "the logs, with CAD's other numbers" if open_ else "the logs"
+        parts = {"m": ("m",), "c": ("m", f"h{entry[-1]}")}.get(entry[0], (entry,))
+        alone = known.issuperset(f"{link}.{part}" for part in parts) or number.data_share <= 0.005
+        logs = "the logs" if alone else "the logs, with CAD's other numbers"
         said.append(f"{100 * number.data_share:.0f} % from {logs}{moved if entry.startswith('I') else ''}")
     return back_to_cad.changes(found.cad, table, {name: "; ".join(parts) for name, parts in why.items()})
 

@@ -342,7 +342,8 @@ def compared(candidate: Candidate, before: Array, after: Array) -> TriedTerm:
 
 def _step(candidate: Candidate, before: Array, after: Array) -> TriedTerm:
     gains = before - after
-    error = float(np.sqrt(len(gains)) * gains.std(ddof=1))
+    most = float(np.abs(gains).max()) or 1.0  # the square of an absurd one overflows
+    error = most * float(np.sqrt(len(gains)) * (gains / most).std(ddof=1))
     total, whole = float(gains.sum()), float(before.sum())
     share = 1.0 - float(np.sqrt(after.sum() / whole))
     relative = share * error / total if total else 0.0  # as many errors as of the squares

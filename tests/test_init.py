@@ -1,6 +1,7 @@
 """`ident init`: raw logs of a made-up arm, strangely named, become an experiment that reads them as they are meant."""
 
 import io
+import math
 import os
 import pathlib
 import re
@@ -1325,6 +1326,33 @@ def test_a_run_cuts_logs_with_missing_numbers_as_init_does(here, sketched):
         ident.run(here / "experiment.toml")
 
 
+def test_a_torque_that_is_not_known_counts_for_nothing(here):
+    """With the gain nan, whatever its column holds; 0 says that no motor drives the joint, which tells of masses."""
+    arm(here)
+    t, q, _, tau = log(here)
+    found = []
+    for noise in (np.zeros_like(t), np.random.default_rng(0).normal(0.0, 50.0, len(t))):
+        torques = columns("tau{}", tau) | {"tau2": noise}
+        pd.DataFrame({"t": t, **columns("q{}", q), **torques}).to_csv("fit.csv", index=False)
+        if not found:
+            pipelines.init(
+                "arm.urdf", ["fit.csv"], ask=lambda q: "no" if q.key in ("no motor", "without gravity") else q.guess
+            )
+            text = (here / "dataset.toml").read_text(encoding="utf-8")
+            gains = ('unit = "N m"', 'unit = "N m", gain = [1, nan, 1]')
+            (here / "dataset.toml").write_text(text.replace(*gains), encoding="utf-8")
+        found.append(ident.pipelines.fit(here))
+    assert found[0].estimate.rows[1] == 0
+    np.testing.assert_array_equal(found[0].estimate.phi, found[1].estimate.phi)
+    assert any("j_two: no torque is known (`gain` nan)" in str(w) for w in found[0].warnings)
+    assert not any("at rest" in str(w) for w in found[0].warnings)
+    true = ident.read_robot(here / "arm.urdf").inertials
+    assert found[0].estimate.inertials[2, 0] == pytest.approx(true[2, 0], rel=0.3)
+    (here / "dataset.toml").write_text(text.replace(gains[0], 'unit = "N m", gain = nan'), encoding="utf-8")
+    with pytest.raises(LogError, match="wanted a finite number, or a list of them"):
+        ident.pipelines.fit(here)
+
+
 @pytest.mark.parametrize("pattern", ["torque_{}", "tau{}"])
 def test_a_joint_without_a_torque_is_asked_about_and_told(here, pattern):
     arm(here)
@@ -1352,7 +1380,7 @@ LIFT = """<link name="floor"/><joint name="lift" type="prismatic"><parent link="
 
 
 @pytest.mark.parametrize(
-    ("share", "answer", "gain"), [(1.0, None, 0.0), (1.0, "no", 1.0), (0.5, None, 1.0), (0.0, None, 1.0)]
+    ("share", "answer", "gain"), [(1.0, None, math.nan), (1.0, "no", 1.0), (0.5, None, 1.0), (0.0, None, 1.0)]
 )
 def test_a_lift_whose_torque_has_nothing_of_gravity_is_left_out(here, share, answer, gain):
     text = arm(here).read_text(encoding="utf-8").replace("</robot>", LIFT)
@@ -1368,8 +1396,8 @@ def test_a_lift_whose_torque_has_nothing_of_gravity_is_left_out(here, share, ans
     pd.DataFrame(table).to_csv("log.csv", index=False)
     given = {"without gravity": answer}
     found = pipelines.init("arm.urdf", ["log.csv"], ask=lambda question: given.get(question.key))
-    assert np.broadcast_to(read(here)[2].recordings[0].torque.gain, 4).tolist() == [gain, 1, 1, 1]
-    assert any("lift reaches" in line and "left out (gain 0)" in line for line in found.told) == (gain == 0.0)
+    np.testing.assert_array_equal(np.broadcast_to(read(here)[2].recordings[0].torque.gain, 4), [gain, 1, 1, 1])
+    assert any("lift reaches" in line and "left out (gain nan)" in line for line in found.told) == math.isnan(gain)
     assert ("without gravity" in keys(found)) == (share == 1.0)
 
 

@@ -249,6 +249,7 @@ def _scale(model: Model, regression: Regression, prior: Prior, sigma: Array) -> 
 def _within_one_error(errors: Array) -> Array:
     """Return which rows of errors (k, folds) sum to no more than the least and the standard error of the difference."""
     apart = errors - errors[np.argmin(errors.sum(axis=1))]
+    apart /= np.maximum(np.abs(apart).max(axis=1, keepdims=True), 1e-300)  # squares of absurd ones overflow
     return np.asarray(apart.sum(axis=1) <= np.sqrt(errors.shape[1]) * apart.std(axis=1, ddof=1))
 
 

@@ -221,7 +221,7 @@ def _torques(log: Log) -> Iterator[Finding]:
     constant = np.ptp(log.tau, axis=0) == 0
     for j in np.flatnonzero(constant).tolist():
         name, value = log.joints[j], log.tau[0, j]
-        if name in log.passive:
+        if name in (*log.passive, *log.unknown):
             continue
         fix = "was it recorded? Give a joint without motor the gain 0" if value == 0 else "is it the right column?"
         what = f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span})"

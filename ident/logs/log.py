@@ -44,7 +44,8 @@ class Log:
     `first_row` is the row of the file (1-based, header not counted) of the first sample and `first_line` its line in a
     text file; `clock` [s] the file's own time at t = 0. `margin`: this many rows at the start and at the end are shared
     with the neighbouring parts of a streamed recording. `notes`: how the files were read, where that is not obvious.
-    `passive`: joints without motor, whose torque has gain 0. `numbers` (N,): the rows of the file where rows were left
+    `passive`: joints without motor, whose torque has gain 0; `unknown`: those whose torque is not known (gain nan), of
+    whom no row counts. `numbers` (N,): the rows of the file where rows were left
     out, None where they follow one another. Raises LogError, with the rows, for numbers that are not finite, for time
     that does not increase, and for shapes that do not fit.
     """
@@ -62,6 +63,7 @@ class Log:
     margin: tuple[int, int] = (0, 0)
     notes: tuple[str, ...] = ()
     passive: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     numbers: np.ndarray | None = None
     temperature: Array | None = None
 
@@ -266,6 +268,7 @@ def _parts(
             notes=tuple(told),
             numbers=numbers,
             passive=tuple(j for j, g in zip(robot.joint_names, gains, strict=True) if g == 0),
+            unknown=_unknown(gains, record.torque, robot),
         )
         if log.t[0] <= last:
             raise LogError(f"does not increase at {log.where(0)}", file=log.file, key="time")
@@ -384,6 +387,14 @@ def _temperatures(record: Recording, raw: dict[str, Chunk], robot: Robot, manife
     return np.broadcast_to(values, (len(values), robot.n))
 
 
+def _unknown(gains: ArrayLike, torque: Signal, robot: Robot) -> tuple[str, ...]:
+    """Return the joints whose torques are not known, as their gains, or those of motors that drive them, are nan."""
+    none = np.isnan(np.asarray(gains, dtype=np.float64))
+    if torque.side == "motor" and robot.transmission:
+        none = none @ (robot.transmission.matrix != 0)
+    return tuple(joint for joint, no in zip(robot.joint_names, none, strict=False) if no)
+
+
 def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manifest) -> Array:
     """Return a signal on the joint side in SI units as (rows, n), checked against the robot's joints."""
     n = robot.n
@@ -407,7 +418,10 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
         raise LogError("offset of position is not one per joint", file=manifest.file)
     if np.size(signal.saturation) not in (1, n):
         raise LogError("saturation of torque is not one per joint", file=manifest.file)
-    values, factors = np.empty((len(columns[0]), n)), gains * [si_factor(u, signal.quantity) for u in units]
+    values, factors = (
+        np.empty((len(columns[0]), n)),
+        np.nan_to_num(gains) * [si_factor(u, signal.quantity) for u in units],
+    )
     with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
         for j, column in enumerate(columns):
             np.multiply(column, factors[j], out=values[:, j], dtype=np.float64, casting="unsafe")

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import pi
+from math import isnan, nan, pi
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
@@ -87,7 +87,7 @@ class Signal:
     """
     gain: float | tuple[float, ...] = 1.0
     """One, or one per column. SI value = number * unit * gain; for raw units number * gain, in N m (or N) per unit,
-    with its sign. 0 for a joint without motor.
+    with its sign. Of torques 0 for a joint without motor, nan where a motor's torque is not known.
     """
     saturation: float | tuple[float, ...] = 0.0
     """Of torques [1/(N m)^2 or 1/N^2], one, or one per column: x (1 - saturation x^2) in place of x = number * unit *
@@ -306,7 +306,11 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
         if ("rate_hz" in values) == bool(values.keys() - {"rate_hz", "guessed"}):
             raise given.error("", "wanted either a column with its unit, or rate_hz")
     else:
-        optional = columns | {"gain": _numbers} | ({} if quantity == "temperature" else {"side": _side})
+        optional = (
+            columns
+            | {"gain": _gains if quantity == "torque" else _numbers}
+            | ({} if quantity == "temperature" else {"side": _side})
+        )
         optional |= {"offset": _numbers} if quantity == "position" else {}
         optional |= {"guessed": boolean} if quantity in ("torque", "position") else {}
         optional |= {"saturation": _numbers} if quantity == "torque" else {}
@@ -339,6 +343,15 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
         if isinstance(value, tuple) and signal.columns and len(value) != len(signal.columns):
             raise given.error(key, f"has {plural(len(value), 'value')} for {plural(len(signal.columns), 'column')}")
     return signal
+
+
+def _gains(value: Any) -> float | tuple[float, ...]:
+    """Return the gains of torques, among which nan may be."""
+    unknown = [isinstance(x, float) and isnan(x) for x in value] if isinstance(value, list) else []
+    if not any(unknown) or all(unknown):
+        return _numbers(value)  # type: ignore[no-any-return]
+    known = _numbers([1.0 if none else x for none, x in zip(unknown, value, strict=True)])
+    return tuple(nan if none else x for none, x in zip(unknown, known, strict=True))
 
 
 def _matching(pattern: str, wanted: str) -> Reader:

@@ -259,7 +259,7 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     stop = min(end, _index(t, log.t[-after]) if after else len(t))
     later = np.clip(np.searchsorted(log.t, t), 0, len(log.t) - 1)  # beside a torque that is cut off, filters smear it
     cut = saturated(log.tau)
-    cut = cut[later] | cut[np.maximum(later - 1, 0)]
+    cut = cut[later] | cut[np.maximum(later - 1, 0)] | np.isin(log.joints, log.unknown)
     return Prepared(t, q, qd, qdd, tau, noise, cut, first, stop, begin, end, warm)
 
 

@@ -50,7 +50,7 @@ def _guessed_torques(loaded: Loaded) -> Iterator[tuple[str, str]]:
     if idle := ", ".join(name for name, none in names if none):
         yield f"{idle} taken for a joint without motor, which is a guess: no column is called so", _IDLE
     kinds = {kind_of(unit, "torque") for s in signals for unit in ([s.unit] if isinstance(s.unit, str) else s.unit)}
-    if not np.isin(np.abs(gains), (0.0, 1.0)).all() or RAW in kinds:
+    if not np.isin(np.nan_to_num(np.abs(gains)), (0.0, 1.0)).all() or RAW in kinds:
         yield "gains are guesses, and so all that is found of a joint is known up to a factor", _GAINS
     elif units := ", ".join({str(u) for s in signals for u in np.ravel(s.unit)} - {"N m", "N"} if not idle else ()):
         yield f"the unit {units} is a guess, and so all that is found is known up to a factor", _UNIT

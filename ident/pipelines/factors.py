@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ident.arrays import Array
 from ident.errors import IdentError, InputError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
@@ -144,10 +145,15 @@ def _too_large(loaded: Loaded, warned: Sequence[Warned]) -> Iterator[str]:
         yield f"{first}, as most joints do, and bodies would be heavier than any: is `unit` of the torque right?"
 
 
+def _gains(loaded: Loaded) -> Array:
+    """Return the gains of the torques (r, n) of the fitted recordings."""
+    signals = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit]
+    return np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in signals]).reshape(-1, loaded.robot.n)
+
+
 def _turned(loaded: Loaded) -> Iterator[Warned]:
     """Say which joints' torques are turned round, where other joints' are taken as they are logged."""
-    signals = [r.torque for r in loaded.manifest.recordings if r.name in loaded.experiment.fit]
-    gains = np.array([np.broadcast_to(s.gain, loaded.robot.n) for s in signals]).reshape(-1, loaded.robot.n)
+    gains = _gains(loaded)
     if (np.abs(gains) == 1.0).all() and (gains > 0).any() and (gains < 0).any():
         names = ", ".join(loaded.robot.joint_names[j] for j in np.flatnonzero(np.any(gains < 0, axis=0)))
         told = f"the torque of {names} is turned round (`gain` -1)"
@@ -168,8 +174,15 @@ def filtered_apart(factors: Factors) -> Iterator[Warned]:
 
 
 def _parked(loaded: Loaded, estimate: Estimate) -> Iterator[Warned]:
-    """Say which joints rest in all fitted logs, and how to lock them there."""
-    still = np.flatnonzero(estimate.still)
+    """Say of which joints no torque is known, and which rest in all fitted logs, and how to lock them there."""
+    untold = np.isnan(_gains(loaded)).all(axis=0) & (np.array(estimate.rows) == 0)
+    if untold.any() and loaded.experiment.fit:
+        told = (
+            f"{', '.join(loaded.robot.joint_names[j] for j in np.flatnonzero(untold))}: no torque is known (`gain` nan)"
+        )
+        fix = "log it whole; what is predicted of it is the prior's"
+        yield Warned("joints", "unknown torque", f"{told}, so nothing is found of its friction and drive; {fix}")
+    still = np.flatnonzero(estimate.still & ~untold)
     if not len(still) or not loaded.experiment.fit:
         return
     names, own = loaded.robot.joint_names, loaded.experiment.robot

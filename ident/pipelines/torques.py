@@ -141,7 +141,7 @@ def torques(
 
 
 def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> str:
-    """Set gains (n,) of joints to 0 whose torques (N, n) [N m; N] have nothing of gravity, as answered; return why."""
+    """Set gains (n,) of joints to nan whose torques (N, n) [N m; N] have nothing of gravity, as answered; say why."""
     pulled = weight(replace(log.robot, inertials=log.bodies), log.q[:: max(1, len(log.q) // POSTURES)])
     largest, told = np.abs(tau).max(axis=0), []
     times = pulled / np.where(largest > 0, largest, np.inf)
@@ -150,8 +150,8 @@ def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> 
         why = f"{joint.name} reaches {largest[j]:.3g} {joint.unit('torque')} where its links weigh {pulled[j]:.3g}:"
         why += " a balancer or its drive takes gravity out, or it is in another unit"
         if asked("without gravity", f"Is the torque of {joint.name} left out?", "yes", why, ("yes", "no")) == "yes":
-            gains[j] = 0.0
-            told.append(f"{why}; left out (gain 0)")
+            gains[j] = np.nan
+            told.append(f"{why}; left out (gain nan)")
     return "; ".join(told)
 
 

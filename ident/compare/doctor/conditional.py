@@ -56,8 +56,8 @@ class Alone:
     ) -> tuple[tuple[float, ...], float]:
         """Return what the logs ask for in place of a part of a body (10,) that is off, and by what share it is off.
 
-        Of a factor that is its logarithm. Gauss-Newton, as the parameters are quadratic in the centre. shares (11,):
-        tolerances; g: which of the others'.
+        Of a factor above 2 that grows with its logarithm. Gauss-Newton, as the parameters are quadratic in the centre.
+        shares (11,): tolerances; g: which of the others'.
         """
         origin, which = space.setting.about_origin, PARTS[part] > 0
         start = now = inertials_of(body, origin)
@@ -75,7 +75,8 @@ class Alone:
                 off = off * reach(now) / reach(start)
             else:
                 factor = max(1.0 + float(off[0]), _LEAST)
-                asked, off = (float(f"{factor * (start[0] if part == 'mass' else 1.0):.5g}"),), np.log([factor])
+                asked = (float(f"{factor * (start[0] if part == 'mass' else 1.0):.5g}"),)
+                off = np.array([factor - 1.0 if factor < 2.0 else 1.0 + np.log(factor - 1.0)])
             now = inertials_of(space.with_asked(body, part, asked), origin)
         return asked, float(np.linalg.norm(off))
 

@@ -18,7 +18,7 @@ Set on seed 3101 (300): the middle joint's count says more than that of each; of
 before, of 148 in A 9 instead of 13. Drawn after that, seeds 3102 and 3103 (400): of 222 in N m 195, of 178 in A 9, of
 these 2 off by more than 1.6 (bodies are up to 1.6 times off). What is in N m and not found is friction for the most.
 
-With --lifts: arms on a lift whose force has all of gravity, half of it or none; is it left out (gain 0)? Set on seed
+With --lifts: arms on a lift whose force has all of gravity, half of it or none; is it left out? Set on seed
 4101 (60): of 22 without gravity 11 are, of 38 others none. Drawn after that, seed 4103 (150): of 49 without gravity 26,
 of 101 others none. The factor was first 10 and found 8 of 22 there; seed 4102 (150), drawn for it, 8 of 49.
 """

@@ -153,7 +153,7 @@ def torque_findings(regression: Regression, joints: tuple[str, ...]) -> tuple[tu
             what = "friction and the like, with no link in it, explain all of the torque"
         (unusable if constant[j] and regression.squared_torques[j] else told).append(
             f"{what} of '{joints[j]}' (without motor, or not recorded?): its equation counts no more than that of"
-            " the noisiest joint. If a motor drives it, give its torque, or leave the recording out"
+            " the noisiest joint. If a motor drives it, give its torque, or the `gain` nan"
         )
     energy = np.array([[r[:, -1] @ r[:, -1] for r in s.factors] for s in regression.segments])
     same = ~(np.abs(energy[:, :, None] - energy[:, None]) > 1e-9 * energy[:, None]).any(axis=0)

@@ -156,7 +156,7 @@ def _gravity(robot: Robot, described: Described) -> Iterator[Mistake]:
         yield Mistake("gravity", "all joints", what, described.gravity(gravity), undone.gravity(gravity))
     for j in np.flatnonzero(pulled(robot)):
         name = robot.joint_names[j]
-        mend = "log its whole torque; without gravity it tells nothing of masses"
+        mend = "log its whole torque, or leave it out, with its `gain` nan: without gravity it tells nothing of masses"
         yield Mistake("weightless", name, WEIGHTLESS, mend, undone.weightless(np.arange(robot.n) == j))
     if 0.9 < size < 1.1:
         gravity = 9.81 * robot.gravity / size

@@ -191,8 +191,8 @@ def noisy(t=T):
 
 
 @pytest.mark.parametrize(("value", "message"), [
-    (0.0, "torque of 'joint2' is 0 in all 2000 rows (rows 11-2010): was it recorded? Give a joint without motor the"
-     " gain 0"),
+    (0.0, "torque of 'joint2' is 0 in all 2000 rows (rows 11-2010): was it recorded? A joint without"
+     " motor has the gain 0, an unknown torque nan"),
     (1.5, "torque of 'joint2' is 1.5 in all 2000 rows (rows 11-2010): is it the right column?"),
 ])  # fmt: skip
 def test_constant_torque(value, message):

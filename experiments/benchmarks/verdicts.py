@@ -69,6 +69,9 @@ Beside what a torque varies, seed 9681 (8, `leak`): 8 right ones ready, 7 named,
 is, which it cancels: up to three times are looked for since). Drawn then, seed 9691 (8): 8 right ones ready, 8 named. A
 zero that is far off takes 30 % from some joint since, not 50; drawn then, seed 9701 (10, `far`): 10 right ones ready, 6
 named, 4 without harm ready.
+
+With nothing changed, drawn later: seed 9711 (8, all kinds): 8 right ones ready; 5 named, 1 named without harm, 2
+without harm ready. Seed 9721 (8, `leak far`): 8 right ones ready; 7 named, 1 without harm ready.
 """
 
 from __future__ import annotations

@@ -223,7 +223,8 @@ def _torques(log: Log) -> Iterator[Finding]:
         name, value = log.joints[j], log.tau[0, j]
         if name in (*log.passive, *log.unknown):
             continue
-        fix = "was it recorded? A joint without motor has the gain 0, an unknown torque nan" if value == 0 else "is it the right column?"
+        none = "was it recorded? A joint without motor has the gain 0, an unknown torque nan"
+        fix = none if value == 0 else "is it the right column?"
         what = f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span})"
         yield Finding("constant torque", rows, f"{what}: {fix}")
     cut = saturated(log.tau)

@@ -23,6 +23,8 @@ from ident.compare.causes.weighing import Weigher, last_link, solved
 
 #: What robots without lengths carry stays within this [m] of the last frame.
 LEAST_REACH = 0.5
+#: A load that explains no more than this share of any joint's torque may be taken from what no model has.
+SLIGHT = 0.01
 _DEGREE = np.pi / 180
 
 
@@ -35,7 +37,7 @@ def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[
         mass = f"{abs(body[0]):.3g} kg"
         what = f"it carries {mass} that the others do not" if body[0] > 0 else f"it lacks {mass} that the others carry"
         mend = f"leave {name} out of `fit` and `validate`, or fit it alone; `ident payload` identifies what is carried"
-        yield Mistake("load", f"recording {name}", what, mend, _without(k, body))
+        yield Mistake("load", f"recording {name}", what, mend, _without(k, body), slight=SLIGHT)
 
 
 def differing(reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:

@@ -887,23 +887,24 @@ def test_the_square_of_a_factor_is_the_product_whatever_its_size_and_shape():
             np.testing.assert_allclose(np.triu(gram_of(R)), np.triu(whole), atol=1e-13 * np.abs(whole).max())
 
 
-def test_rows_that_are_kept_for_wider_models_give_the_factors_of_rows_made_anew():
+def test_bodies_that_are_kept_for_models_of_other_terms_give_the_factors_of_rows_made_anew():
     from identified import case, moved
 
     from ident.model import Model, Spring, Stribeck
-    from ident.regression.compress import Known, packed_columns
+    from ident.regression.compress import Known
 
     c = case()
     base = base_parameters(c.model)
-    wide = Model(c.robot, (*c.model.terms, Stribeck(0.1), Spring()))
+    models = [Model(c.robot, (*c.model.terms, *more)) for more in ((), (Stribeck(0.1), Spring()), (Stribeck(0.2),))]
     for decimation in ((), (5,)):
         rows = 1500 // (5 if decimation else 1)
         keep, blocks = np.ones((rows, 3), dtype=bool), tuple((a, a + 100) for a in range(0, rows, 100))
+        keep[130:160, 1], keep[200:295] = False, False  # and a block of fewer rows than columns
         motions = [
             moved(n, c.model, c.theta, k, decimation=decimation, keep=keep, blocks=blocks) for k, n in enumerate("ab")
         ]
-        known = Known(packed_columns(c.model, base))
-        for _ in range(2):
+        known = Known()
+        for wide in (*models, models[1]):
             kept = compress(wide, motions, base=base.widened(wide.names), known=known)
             anew = compress(wide, motions, base=base.widened(wide.names))
             assert kept.parameters == anew.parameters

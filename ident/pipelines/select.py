@@ -27,8 +27,9 @@ from ident.model.standard import COULOMB, SIGN
 from ident.model.term import Kind, Term, names
 from ident.model.terms import lines
 from ident.pipelines.loaded import Loaded, load
-from ident.pipelines.steps import FirstParts, Warned, first_parts_of, processing_of
+from ident.pipelines.steps import FirstParts, Warned, processing_of
 from ident.regression import base_parameters, compress
+from ident.regression.compress import Known
 from ident.report.text import percent
 from ident.robot.unknown import tilts
 from ident.structure import Selection, selected
@@ -101,7 +102,7 @@ def with_terms(loaded: Loaded, told: list[Warned], tell: Tell = logged) -> Loade
 
     Raises LogError for the logs, ConfigError for load friction without a load.
     """
-    read = first_parts_of(loaded)
+    read = FirstParts(loaded)
     found = with_identified_load(with_selection(with_friction(loaded, told, read), told, tell, read), told, read)
     if found.structure is None or not found.structure.lines:
         return found
@@ -152,8 +153,8 @@ def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: 
     Widths that logs chose are chosen again beside the terms, and terms beside these, until nothing changes.
     worth: as of `ident.structure.selected`; read: as of `with_friction`.
     """
-    fit, first = processing_of(loaded)[0], read or first_parts_of(loaded)
-    parts = first(fit)
+    fit, first = processing_of(loaded)[0], read or FirstParts(loaded)
+    parts = first.read(fit)
     if not any(motion.keep.any() for motion in parts):
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     cad = loaded.cad
@@ -161,34 +162,36 @@ def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: 
 
     def among(model: Model, given: Sequence[Term] = ()) -> tuple[Selection, list[Motion]]:
         base = base_parameters(model)
-        found = selected(model, parts, loaded.prior, base, inertials, tell, worth, given=given)
+        found = selected(model, parts, loaded.prior, base, inertials, tell, worth, given=given, known=first.known)
         if found.terms or found.structure.note or not np.any(fit.min_speed):
             return found, parts
         slow = slow_too(loaded, first)
-        more = selected(model, slow, loaded.prior, base, inertials, tell, worth, given=given)
+        more = selected(model, slow, loaded.prior, base, inertials, tell, worth, given=given, known=first.known)
         return (more, slow) if more.terms else (found, parts)
 
-    model, known = loaded.model, tuple[Term, ...]()
+    model, shapes = loaded.model, tuple[Term, ...]()
     found, motions = among(model)
     for _ in range(0 if loaded.experiment.own_model else TURNS):
-        wider, given = _wider(model, slow_too(loaded, first), loaded.prior, found.terms)
+        wider, given = _wider(model, slow_too(loaded, first), loaded.prior, found.terms, first.known)
         if wider is model:
             break
         again, rows = among(wider, given)
         if rows is motions and again.structure.after >= found.structure.after:
             break
-        model, known, found, motions = wider, given, again, rows
+        model, shapes, found, motions = wider, given, again, rows
     if loaded.experiment.calibrate is not None:  # a tilt has been asked for, or not wanted
         return found
     tilt = tilt_in_place_of_springs(model, motions, loaded.prior, found)
     if not tilt:
         return found
     aside = {Spring.kind.name: tilt}
-    return selected(model, motions, loaded.prior, base_parameters(model), inertials, tell, worth, aside, known)
+    return selected(
+        model, motions, loaded.prior, base_parameters(model), inertials, tell, worth, aside, shapes, first.known
+    )
 
 
 def _wider(
-    model: Model, motions: Sequence[Motion], prior: Prior, terms: Sequence[Term]
+    model: Model, motions: Sequence[Motion], prior: Prior, terms: Sequence[Term], known: Known
 ) -> tuple[Model, tuple[Term, ...]]:
     """Return a model with the widths of Coulomb friction that are best beside terms, or beside Stribeck friction, too.
 
@@ -199,7 +202,7 @@ def _wider(
         return model, ()
     for more in (peaks(model, motions, terms), ()):
         if more or terms:
-            wider, _, given = wide(plain(model), motions, prior, model, (*terms, *more), terms)
+            wider, _, given = wide(plain(model), motions, prior, model, (*terms, *more), terms, known)
             if wider is not model:
                 return wider, given
     return model, ()
@@ -230,13 +233,13 @@ def _smooth(model: Model) -> tuple[Term, ...]:
 def with_friction(loaded: Loaded, warned: list[Warned], read: FirstParts | None = None) -> Loaded:
     """Return the experiment with Coulomb friction as wide near standstill as its fitted logs ask for, and say so.
 
-    An experiment with a [model] stays as it is. read: its `first_parts_of`, where others read them too. Raises LogError
+    An experiment with a [model] stays as it is. read: its `FirstParts`, where others read them too. Raises LogError
     for the logs.
     """
     if loaded.experiment.own_model or SIGN not in loaded.model.terms:
         return loaded
-    processing, read = processing_of(loaded), read or first_parts_of(loaded)
-    model, gain, _ = wide(loaded.model, slow_too(loaded, read), loaded.prior)
+    processing, read = processing_of(loaded), read or FirstParts(loaded)
+    model, gain, _ = wide(loaded.model, slow_too(loaded, read), loaded.prior, known=read.known)
     if model is loaded.model:
         return loaded
     warned.append(told(model, f"whose error falls by {gain.gain:.0%}"))
@@ -245,7 +248,7 @@ def with_friction(loaded: Loaded, warned: list[Warned], read: FirstParts | None 
 
 def slow_too(loaded: Loaded, read: FirstParts) -> list[Motion]:
     """Return the fitted recordings, of long ones the first part, with rows too slow for the sign of the speed."""
-    return read(replace(processing_of(loaded)[0], min_speed=0.0))
+    return read.read(replace(processing_of(loaded)[0], min_speed=0.0))
 
 
 def told(model: Model, why: str) -> Warned:
@@ -300,12 +303,12 @@ def require_load(loaded: Loaded) -> Loaded:
 def with_identified_load(loaded: Loaded, told: list[Warned], read: FirstParts) -> Loaded:
     """Return the experiment with the load that its fitted logs identify, where no CAD gives it, and say so.
 
-    read: its `first_parts_of`. Raises LogError for the logs, ConfigError where fit and load do not come to agree.
+    read: its `FirstParts`. Raises LogError for the logs, ConfigError where fit and load do not come to agree.
     """
     if not open_load(loaded):
         return loaded
     processing = processing_of(loaded)
-    motions = read(processing[0])
+    motions = read.read(processing[0])
     try:
         model, change = identified_load(loaded.model, motions, loaded.prior)
     except EstimationError as cause:

@@ -29,6 +29,7 @@ from ident.logs.motion import segment_length, split
 from ident.logs.process import noise_share
 from ident.pipelines.loaded import Loaded, shapes_of
 from ident.regression import Regression, base_parameters
+from ident.regression.compress import Known
 from ident.robot import Robot
 from ident.robot.unknown import Calibrated, applied, by_kind, corrected_robot
 from ident.tell import LOG, Tell, logged
@@ -356,13 +357,15 @@ def _cut_anew(motion: Motion) -> Motion:
     return replace(motion, blocks=split(first, stop, usual / seconds * motion.rows)[0])
 
 
-#: What reads the first parts of an experiment's fitted recordings, once for each processing.
-FirstParts = Callable[[Processing], list[Motion]]
+class FirstParts:
+    """What reads the first parts of an experiment's fitted recordings, once for each processing, and holds them.
 
+    known: what models of other joint terms have in common there.
+    """
 
-def first_parts_of(loaded: Loaded) -> FirstParts:
-    """Return what reads them; it holds them as long as it is there."""
-    return cache(lambda processing: list(first_parts(loaded, loaded.experiment.fit, processing)))
+    def __init__(self, loaded: Loaded):
+        self.known = Known()
+        self.read = cache(lambda processing: list(first_parts(loaded, loaded.experiment.fit, processing)))
 
 
 #: The rounding of positions is worth a warning above this share of the acceleration: 1 % of an inertia.

@@ -18,7 +18,7 @@ from ident.errors import ModelError, RegressionError
 from ident.logs.filter import BLOCK, in_eights, thinned
 from ident.logs.motion import Motion
 from ident.model.model import Model
-from ident.model.term import NO_SIGNALS
+from ident.model.term import NO_SIGNALS, entries
 from ident.regression.base import BaseParameters, base_parameters, stacked
 from ident.regression.regression import Regression, Segment, merged, once
 
@@ -27,7 +27,7 @@ ARITY = 8
 #: What segments of one stretch have in common, in the order in which they come.
 Keyed = dict[str | tuple[str, int], Segment]
 _CHUNK = 8192  # rows per piece: large enough for every core, small enough for the cache
-#: Numbers of packed rows that are kept for wider models.
+#: Numbers of the bodies' rows that are kept for models of other terms.
 KEPT = 8_000_000
 
 
@@ -56,40 +56,114 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """Packed rows of motions, thinned, for models that have more terms at the end than `columns`, one after the other.
+class Bodies:
+    """The rigid bodies' columns of a motion's blocks, as `columns` has them, turned into triangles, joint by joint.
 
-    No more than KEPT numbers are kept; of further motions all rows are made anew.
+    rows[j] (blocks, m): joint j's rows that count, one beyond the last where there are fewer; Q[j] (blocks, m, l), R[j]
+    (blocks, l, k) of its k columns there; tau (rows, n): the thinned torque.
     """
 
     columns: Columns
-    _rows: dict[int, Array] = field(default_factory=dict)
+    motion: Motion
+    rows: tuple[NDArray[np.intp], ...]
+    Q: tuple[Array, ...]
+    R: tuple[Array, ...]
+    tau: Array
 
-    def widened(self, columns: Columns, motion: Motion) -> Iterator[Array] | None:
-        """Return pieces of rows for a wider model's columns; None where there are too many to be kept."""
-        if id(motion) not in self._rows:
-            if sum(rows.size for rows in self._rows.values()) + motion.rows * self.columns.width > KEPT:
-                return None
-            self._rows[id(motion)] = np.concatenate(list(pieces(self.columns, motion)))
-        return self._widened(columns, motion, self._rows[id(motion)])
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return sum(x.size for x in self.Q)
 
-    def _widened(self, columns: Columns, motion: Motion, packed: Array) -> Iterator[Array]:
-        own = self.columns.model
-        more, first = replace(own, terms=columns.model.terms[len(own.terms) :]), len(own.term_entries)
-        terms = more.term_columns(motion.q, motion.qd, motion.qdd, signals=motion.signals())
-        each = (terms[:, a : a + BLOCK].T for a in range(0, terms.shape[1], BLOCK))
-        blocks = (np.ascontiguousarray(in_eights(part)) for part in each)
-        row = 0
-        for part in thinned(blocks, motion.decimation):
-            out = np.zeros((len(part), columns.width))
-            for (a, b), (c, d) in zip(self.columns.span, columns.span, strict=True):
-                out[:, c : c + b - a - 1] = packed[row : row + len(part), a : b - 1]
-                out[:, d - 1] = packed[row : row + len(part), b - 1]
+    def are(self, columns: Columns, motion: Motion) -> bool:
+        """Return whether these are a motion's, for the same robot and base parameters."""
+        own = self.motion
+        same = all(getattr(own, x) is getattr(motion, x) for x in ("t", "q", "qd", "qdd", "tau", "temperature"))
+        same = same and (own.decimation, own.blocks) == (motion.decimation, motion.blocks)
+        same = same and self.columns.model.robot is columns.model.robot and np.array_equal(own.keep, motion.keep)
+        return same and self.columns.base.kept == tuple(k for k in columns.base.kept if k < columns.model.n_rigid)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Bodies of motions, for models that differ by their joint terms, whose columns are turned beside them.
+
+    No more than KEPT numbers are kept; of further motions all rows are made anew. Of joint terms, the thinned columns
+    of the last model.
+    """
+
+    _bodies: list[Bodies] = field(default_factory=list)
+    _terms: dict[int, dict[str, Array]] = field(default_factory=dict)
+
+    def factors(self, columns: Columns, motion: Motion) -> list[tuple[Array, ...]] | None:
+        """Return each block's factors, joint by joint; None where there are too many to be kept."""
+        bodies = self._of(columns, motion)
+        if bodies is None:
+            return None
+        terms = self._thinned(columns.model, motion)
+        found = []
+        for j, (first, last) in enumerate(columns.span):
+            Q, R = bodies.Q[j], bodies.R[j]
+            (blocks, inner, k), width = R.shape, last - first
+            more = np.zeros((len(bodies.tau) + 1, width - k))
+            more[:-1, -1] = bodies.tau[:, j]
             for entry, column in columns.terms:
-                if entry >= first:
-                    out[:, column] += part[:, entry - first]
-            row += len(part)
-            yield out
+                if first <= column < last:
+                    more[:-1, column - first - k] += terms[entry]
+            beside = more[bodies.rows[j]]
+            along = Q.swapaxes(1, 2) @ beside
+            beside -= Q @ along
+            left = np.asarray(np.linalg.qr(beside, mode="r"))
+            whole = np.zeros((blocks, width, width))
+            whole[:, :inner, :k], whole[:, :inner, k:] = R, along
+            whole[:, inner : inner + left.shape[1], k:] = left
+            found.append(whole)
+        return list(zip(*found, strict=True))
+
+    def _of(self, columns: Columns, motion: Motion) -> Bodies | None:
+        for bodies in self._bodies:
+            if bodies.are(columns, motion):
+                return bodies
+        model, base = replace(columns.model, terms=()), columns.base
+        r, p = sum(k < model.n_rigid for k in base.kept), model.n_rigid
+        rigid = packed_columns(model, BaseParameters(base.names[:r], base.kept[:r], base.K[:r, :p], model.names))
+        longest = max(stop - start for start, stop in motion.blocks)
+        size = len(motion.blocks) * longest * rigid.span[-1][1]
+        if sum(bodies.size for bodies in self._bodies) + size > KEPT:
+            return None
+        self._bodies.append(_turned(rigid, motion, longest))
+        return self._bodies[-1]
+
+    def _thinned(self, model: Model, motion: Motion) -> list[Array]:
+        """Return the joint terms' columns (rows,) of a motion, thinned, one for each of the model's `term_entries`."""
+        had, names = self._terms.get(id(motion.q), {}), [repr(term) for term in model.terms]
+        new = {name: term for name, term in zip(names, model.terms, strict=True) if name not in had}
+        if new:
+            made = replace(model, terms=tuple(new.values()))
+            every = made.term_columns(motion.q, motion.qd, motion.qdd, signals=motion.signals())
+            each = (every[:, a : a + BLOCK].T for a in range(0, every.shape[1], BLOCK))
+            blocks = (np.ascontiguousarray(in_eights(part)) for part in each)
+            thin = np.concatenate(list(thinned(blocks, motion.decimation))).T
+            ends = np.cumsum([len(entries(term, model.robot)) for term in new.values()])
+            had = had | dict(zip(new, np.split(thin, ends), strict=False))
+        self._terms[id(motion.q)] = {name: had[name] for name in names}
+        return [column for name in names for column in had[name]]
+
+
+def _turned(columns: Columns, motion: Motion, longest: int) -> Bodies:
+    """Return the bodies of a motion none of whose blocks is longer; columns: of a model without joint terms."""
+    packed = np.concatenate([*pieces(columns, motion), np.zeros((1, columns.width))])
+    starts, stops = np.array(motion.blocks).T[:, :, None]
+    places = starts + np.arange(longest)
+    within, places = places < stops, np.minimum(places, motion.rows - 1)
+    rows, Q, R = list[NDArray[np.intp]](), list[Array](), list[Array]()
+    for j, (first, last) in enumerate(columns.span):
+        rows.append(np.where(within & motion.keep[places, j], places, motion.rows))
+        q, r = np.linalg.qr(packed[rows[-1], first : last - 1])
+        Q.append(q)
+        R.append(r)
+    tau = packed[:-1, [last - 1 for _, last in columns.span]]
+    return Bodies(columns, motion, tuple(rows), tuple(Q), tuple(R), tau)
 
 
 def packed_columns(model: Model, base: BaseParameters) -> Columns:
@@ -129,8 +203,8 @@ def compress(
     motions: a Motion, or any iterable of them such as a generator over a log larger than memory. `base` saves
     the structural analysis when it is known already. weights (rows,) or (rows, n), rows those after decimation:
     what each sample's squared residual counts, such as the weights of a robust loss (Huber's, Tukey's) or 1 / variance;
-    one array for each motion, where motions is no Motion. A sample of weight 0 is left out. known: rows of a model with
-    fewer terms.
+    one array for each motion, where motions is no Motion. A sample of weight 0 is left out. known: what is kept of
+    these motions for models of other joint terms.
     Raises ModelError when a motion has another number of joints, RegressionError when it comes twice or none is given,
     or for weights of another shape, negative or not finite.
     """
@@ -251,6 +325,10 @@ def _factors(
     """Yield some blocks of a motion, by their number, with each joint's R factor, from one pass over its rows."""
     from ident.regression.kernels import update_factors
 
+    kept = None if columns.known is None or roots is not None else columns.known.factors(columns, motion)
+    if kept is not None:
+        yield from ((number, kept[number]) for number in numbers)
+        return
     widths = [last - first for first, last in columns.span]
     starts = np.array([first for first, _ in columns.span] + [columns.span[-1][1]])
     lanes: dict[int, Array] = {}
@@ -272,9 +350,6 @@ def _factors(
 
 def pieces(columns: Columns, motion: Motion) -> Iterator[Array]:
     """Yield the packed rows of a motion, thinned, one after the other."""
-    kept = None if columns.known is None else columns.known.widened(columns, motion)
-    if kept is not None:
-        return kept
     N, size = len(motion.q), BLOCK if motion.decimation else _CHUNK
     terms = columns.model.term_columns(motion.q, motion.qd, motion.qdd, signals=motion.signals())  # some remember
     return thinned(

@@ -12,7 +12,7 @@ candidate takes from these errors is compared, and why that is too little.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,7 +29,7 @@ from ident.model import Model
 from ident.model.term import BENDS, bends, names
 from ident.regression import compress
 from ident.regression.base import BaseParameters
-from ident.regression.compress import Known, packed_columns
+from ident.regression.compress import Known
 from ident.regression.regression import Regression, merged, repeats_joined, restricted
 from ident.structure.candidates import Candidate, Renamed
 
@@ -292,23 +292,23 @@ def told_by_the_rest(model: Model, prior: Prior, regression: Regression, levels:
 
 @dataclass(frozen=True, eq=False)
 class Logs:
-    """A model with its base parameters and prior, motions in short segments, and the fold of each (s,)."""
+    """A model with its base parameters and prior, motions in short segments, and the fold of each (s,).
+
+    known: what is kept of these motions.
+    """
 
     model: Model
     short: tuple[Motion, ...]
     prior: Prior
     base: BaseParameters
     fold: Indices
-
-    @cached_property
-    def _known(self) -> Known:
-        return Known(packed_columns(self.model, self.base))
+    known: Known = field(default_factory=Known)
 
     def evidence(self, pool: Sequence[Candidate]) -> Evidence:
-        """Return the logs with the columns of all candidates; the model's own are made once."""
+        """Return the logs with the columns of all candidates."""
         every = renamed(pool)
         wide = replace(self.model, terms=(*self.model.terms, *every))
-        regression = compress(wide, self.short, base=self.base.widened(wide.names), known=self._known)
+        regression = compress(wide, self.short, base=self.base.widened(wide.names), known=self.known)
         return Evidence(wide, len(self.model.names), self.prior, regression, self.fold)
 
     def places(self, pool: Sequence[Candidate]) -> list[list[int]]:

@@ -29,6 +29,7 @@ from ident.model import Balancer, Model
 from ident.model.term import Term, along, chosen, shape
 from ident.model.terms import lines
 from ident.regression import BaseParameters, compress
+from ident.regression.compress import Known
 from ident.structure.balancers import balancers
 from ident.structure.candidates import NO_WAVE, RATIOS, STEPS, Candidate, candidates, ripple, with_given
 from ident.structure.judge import Judge, Logs, compared, renamed, shortened, size, told_by_the_rest
@@ -78,24 +79,26 @@ def selected(
     worth: float = 0.0,
     aside: Mapping[str, str] | None = None,
     given: Sequence[Term] = (),
+    known: Known | None = None,
 ) -> Selection:
     """Return the model with the joint terms that the motions support, and what was tried.
 
     prior: bodies that the fit is drawn to; base: the model's base parameters; inertials (n, 10): as `candidates` has
     them; aside: endings of the parameters of what is not to be tried, with the reason; given: terms whose shapes are
-    known, by which those kinds are tried. The model as it is where
+    known, by which those kinds are tried; known: what is kept of the motions. The model as it is where
     segments are too few, or shapes that are not yet looked for exactly take less than `worth` from the left-out error.
     """
     short, levels = shortened([m for m in motions if m.keep.any()])
     if len(levels) < FEWEST:
         note = f"the logs have {len(levels)} short segments, and a choice takes {FEWEST}"
         return Selection(model, Structure(note=note))
-    usual = compress(model, short, base=base)
+    known = known or Known()
+    usual = compress(model, short, base=base, known=known)
     found = told_by_the_rest(model, prior, usual, levels)
     if found is None:
         note = "each part of the logs moves as no other does, which says nothing of terms: log longer, or more motions"
         return Selection(model, Structure(note=note))
-    logs = Logs(model, tuple(short), prior, base, found.evidence.fold)
+    logs = Logs(model, tuple(short), prior, base, found.evidence.fold, known)
     shown, pulls = waves(model, short, found.fitted((), found.folds)), balancers(logs)
     every = [
         replace(one, reason=(aside or {}).get(one.kind.name, one.reason))
@@ -299,17 +302,14 @@ class Search:
                 return Selection(model, replace(found, tried=self._told(self._taken[:count], columns)))
         else:
             return Selection(model, replace(found, tried=self._told([], []), honest=honest))
-        found = replace(
-            found,
-            tried=self._told(self._taken[:count], columns),
-            after=self._relative(with_terms),
-            honest=self._relative(unseen),
-        )
+        found = replace(found, after=self._relative(with_terms), honest=self._relative(unseen))
+        found = replace(found, tried=self._told(self._taken[:count], columns))
         each = self._terms(columns)
         terms = tuple(term for own in each for term in own)
         whole = replace(model, terms=(*model.terms, *terms))
         groups = [group for own, one in zip(each, self._pool, strict=True) for group in together(own, one)]
-        shapes, pulls = fitted_shapes(whole, self._logs.base.widened(whole.names), self._logs.short, groups)
+        base = self._logs.base.widened(whole.names)
+        shapes, pulls = fitted_shapes(whole, base, self._logs.short, groups, self._logs.known)
         terms = beyond(terms, shapes)
         found = replace(found, lines=lines(terms), shapes=shapes)
         return Selection(replace(model, terms=(*model.terms, *terms)), found, terms, pulls)

@@ -28,6 +28,7 @@ from ident.model import Balancer, Model
 from ident.model.term import Term, chosen, names
 from ident.regression import BaseParameters, Regression, compress
 from ident.regression.base import r_factor
+from ident.regression.compress import Known
 from ident.regression.regression import restricted
 from ident.structure.candidates import Candidate, Slope
 from ident.structure.judge import Judge, Logs, joined
@@ -63,18 +64,19 @@ def together(terms: Sequence[Term], candidate: Candidate) -> list[Group]:
 
 
 def fitted_shapes(
-    model: Model, base: BaseParameters, short: Sequence[Motion], groups: Sequence[Group]
+    model: Model, base: BaseParameters, short: Sequence[Motion], groups: Sequence[Group], known: Known | None = None
 ) -> tuple[tuple[FittedShape, ...], Mapping[str, tuple[float, ...]]]:
     """Return the shapes of a model's terms with their errors, and how the base parameters move with them.
 
-    base: the model's; short: motions as `shortened` cuts them. The second has for each base parameter's name its
-    changes (k,) with k independent errors of the shapes: their products are what its covariance is wider by.
+    base: the model's; short: motions as `shortened` cuts them; known: what is kept of them. The second has for each
+    base parameter's name its changes (k,) with k independent errors of the shapes: their products are what its
+    covariance is wider by.
     """
     if not groups:
         return (), {}
     slopes = [[Slope(term, numbers) for term in terms] for terms, numbers in groups]
     wide = replace(model, terms=(*model.terms, *(s for own in slopes for s in own)))
-    regression = compress(wide, short, base=base.widened(wide.names))
+    regression = compress(wide, short, base=base.widened(wide.names), known=known)
     b = len(base.names)
     plain = restricted(regression, range(b))
     sigma = joint_noise(plain)
@@ -193,7 +195,9 @@ def refined(
             best, least = found, misfit
         if np.abs(moves).max(initial=0.0) < near:
             break
-        found = moved(found, np.clip(moves, -FARTHEST, FARTHEST))
+        last, found = found, moved(found, np.clip(moves, -FARTHEST, FARTHEST))
+        if found == last:  # all are as far as they may go
+            break
     return best
 
 

@@ -22,6 +22,7 @@ from ident.model import Hysteresis, LoadFriction, Model, NonlinearViscous, Smoot
 from ident.model.standard import COULOMB, SIGN
 from ident.model.term import Term
 from ident.regression import base_parameters, compress
+from ident.regression.compress import Known
 from ident.structure.candidates import NARROWER, POWER, SPEED, WAY, Candidate, candidates
 from ident.structure.judge import Judge, Logs, compared, shortened, size, told_by_the_rest
 from ident.structure.selection import FEWEST
@@ -59,12 +60,13 @@ def wide(
     before: Model | None = None,
     beside: Sequence[Term] = (),
     had: Sequence[Term] | None = None,
+    known: Known | None = None,
 ) -> tuple[Model, TriedTerm, tuple[Term, ...]]:
     """Return the model with a tanh in place of the sign of the speed, or one `before` where that is not worth it.
 
     model: with the plain sign; before: with what it had, by default the same; beside: further terms, whose shapes go
-    with it. prior: bodies that the fit is drawn to. With the gain, and why it is too little; with the terms beside it
-    that have shapes, joint by joint, as they are best.
+    with it. prior: bodies that the fit is drawn to; known: what is kept of the motions. With the gain, and why it is
+    too little; with the terms beside it that have shapes, joint by joint, as they are best.
     """
     before = before or model
     none = TriedTerm("a width of Coulomb friction", COULOMB.name, 0.0, 0.0, reason="the logs are too short")
@@ -72,13 +74,14 @@ def wide(
     if SIGN not in model.terms or len(levels) < FEWEST:
         return before, none, ()
     whole = replace(model, terms=(*model.terms, *beside))
-    regression = compress(whole, short, base=base_parameters(model).widened(whole.names))
+    known = known or Known()
+    regression = compress(whole, short, base=base_parameters(model).widened(whole.names), known=known)
     found = told_by_the_rest(whole, prior, regression, levels)
     if found is None:
         return before, none, ()
     own = replace(model, terms=tuple(t for t in model.terms if t != SIGN))
     core = replace(own, terms=(*own.terms, *(t for t in beside if not _shaped(t))))
-    logs = Logs(core, tuple(short), prior, base_parameters(own).widened(core.names), found.evidence.fold)
+    logs = Logs(core, tuple(short), prior, base_parameters(own).widened(core.names), found.evidence.fold, known)
     fastest = np.max([np.percentile(np.abs(m.qd), 99, axis=0) for m in motions], axis=0)
     widths = _on_the_grid(logs, whole, np.maximum(fastest, 1e-6))
     terms = _refined(logs, widths, np.maximum(fastest, 1e-6))

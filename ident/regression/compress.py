@@ -60,7 +60,7 @@ class Bodies:
     """The rigid bodies' columns of a motion's blocks, as `columns` has them, turned into triangles, joint by joint.
 
     rows[j] (blocks, m): joint j's rows that count, one beyond the last where there are fewer; Q[j] (blocks, m, l), R[j]
-    (blocks, l, k) of its k columns there; tau (rows, n): the thinned torque.
+    (blocks, l, k) of its k columns there; tau (rows, n): the thinned torque; states: q, qd, qdd, joint after joint.
     """
 
     columns: Columns
@@ -69,6 +69,7 @@ class Bodies:
     Q: tuple[Array, ...]
     R: tuple[Array, ...]
     tau: Array
+    states: tuple[Array, ...]
 
     @property
     def size(self) -> int:
@@ -100,7 +101,7 @@ class Known:
         bodies = self._of(columns, motion)
         if bodies is None:
             return None
-        terms = self._thinned(columns.model, motion)
+        terms = self._thinned(columns.model, motion, bodies.states)
         found = []
         for j, (first, last) in enumerate(columns.span):
             Q, R = bodies.Q[j], bodies.R[j]
@@ -134,13 +135,13 @@ class Known:
         self._bodies.append(_turned(rigid, motion, longest))
         return self._bodies[-1]
 
-    def _thinned(self, model: Model, motion: Motion) -> list[Array]:
+    def _thinned(self, model: Model, motion: Motion, states: tuple[Array, ...]) -> list[Array]:
         """Return the joint terms' columns (rows,) of a motion, thinned, one for each of the model's `term_entries`."""
         had, names = self._terms.get(id(motion.q), {}), [repr(term) for term in model.terms]
         new = {name: term for name, term in zip(names, model.terms, strict=True) if name not in had}
         if new:
             made = replace(model, terms=tuple(new.values()))
-            every = made.term_columns(motion.q, motion.qd, motion.qdd, signals=motion.signals())
+            every = made.term_columns(*states, signals=motion.signals())
             each = (every[:, a : a + BLOCK].T for a in range(0, every.shape[1], BLOCK))
             blocks = (np.ascontiguousarray(in_eights(part)) for part in each)
             thin = np.concatenate(list(thinned(blocks, motion.decimation))).T
@@ -163,7 +164,8 @@ def _turned(columns: Columns, motion: Motion, longest: int) -> Bodies:
         Q.append(q)
         R.append(r)
     tau = packed[:-1, [last - 1 for _, last in columns.span]]
-    return Bodies(columns, motion, tuple(rows), tuple(Q), tuple(R), tau)
+    states = tuple(map(np.asfortranarray, (motion.q, motion.qd, motion.qdd)))
+    return Bodies(columns, motion, tuple(rows), tuple(Q), tuple(R), tau, states)
 
 
 def packed_columns(model: Model, base: BaseParameters) -> Columns:

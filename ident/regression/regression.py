@@ -263,7 +263,7 @@ class Regression:
     @cached_property
     def squared_torques(self) -> Array:
         """Sum of squared measured torques of each joint (n,)."""
-        return np.array([np.sum(r[:, -1] ** 2) for r in self.joint_factors])
+        return np.asarray(np.sum([[r[:, -1] @ r[:, -1] for r in s.factors] for s in self.segments], axis=0))
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:

@@ -196,7 +196,7 @@ class Robot:
         """Number of joints, which is the number of moving links."""
         return len(self.joints)
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, in the order of q."""
         return tuple(j.name for j in self.joints)

@@ -32,7 +32,6 @@ from ident.pipelines.factors import (
     save_factors,
 )
 from ident.pipelines.loaded import Loaded, described_in, load
-from ident.pipelines.own_model import advised
 from ident.pipelines.select import with_springs, with_terms, without_idle
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
 from ident.pipelines.validated import cut_up, in_stretches, validated, validated_anew
@@ -96,6 +95,8 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
                 factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
         warned, failed, estimate = list(result.warnings), list(result.failed), result.estimate
         if not estimate.causes:
+            from ident.pipelines.own_model import advised
+
             own, more = advised(loaded, estimate, tell)
             warned += more
             estimate = replace(estimate, causes=own, warnings=(*estimate.warnings, *map(str, more)))

@@ -378,7 +378,8 @@ def packed_rows(columns: Columns, motion: Motion, terms: Array, first: int, last
     terms: the joint terms' columns of the whole motion, as `Model.term_columns` returns them.
     """
     part = slice(first, last)
-    out = rows_with(columns, motion.q[part], motion.qd[part], motion.qdd[part], terms[:, part])
+    out, states = np.empty((last - first, columns.width)), (motion.q[part], motion.qd[part], motion.qdd[part])
+    packed_regressor(columns.tree, states, columns.rigid, terms[:, part], columns.terms, out)  # a motion is sound
     for j, (_, stop) in enumerate(columns.span):
         out[:, stop - 1] = motion.tau[first:last, j]
     return out

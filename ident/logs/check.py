@@ -218,7 +218,7 @@ def _torques(log: Log) -> Iterator[Finding]:
     """Torques that cannot be measurements of a motor: zero or constant throughout, or another joint's."""
     rows = log.rows((0, len(log.t) - 1))
     span = f"rows {rows[0]}-{rows[1]}"
-    constant = np.ptp(log.tau, axis=0) == 0
+    constant = (log.tau == log.tau[0]).all(axis=0)
     for j in np.flatnonzero(constant).tolist():
         name, value = log.joints[j], log.tau[0, j]
         if name in (*log.passive, *log.unknown):

@@ -153,8 +153,9 @@ def spikes(x: Array) -> NDArray[np.bool_]:
     found = np.zeros(x.shape, dtype=bool)
     if len(x) < 10 * (2 * SIDE + 1):
         return found
-    least = np.maximum(NOISES * least_noise(x), SHARE * x.std(axis=0))
-    for j, signal in enumerate(np.ascontiguousarray(x.T)):
+    signals = np.ascontiguousarray(x.T)
+    least = np.maximum(NOISES * least_noise(x), [SHARE * signal.std() for signal in signals])
+    for j, signal in enumerate(signals):
         apart = signal[:-2] - 2.0 * signal[1:-1] + signal[2:]
         far = np.flatnonzero(np.abs(apart, out=apart) > least[j]) + 1
         far = far[(far >= SIDE) & (far < len(x) - SIDE)]
@@ -192,10 +193,10 @@ def saturated(tau: Array) -> NDArray[np.bool_]:
     Zero is no such end: a motor that is off has no torque.
     """
     found = np.zeros(tau.shape, dtype=bool)
-    for j, x in enumerate(tau.T):
+    for j, x in enumerate(np.ascontiguousarray(tau.T)):
         for end, beside in ((x.max(), np.max), (x.min(), np.min)):
             at = x == end
-            rows = int(at.sum())
+            rows = int(np.count_nonzero(at))
             if not end or not AT_END <= rows <= SELDOM * len(x):
                 continue
             near = int(np.sum(x == beside(x[~at])))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.errors import ModelError, need
+from ident.errors import InputError, ModelError, need
 from ident.estimate import Bounds, Estimate, Prior, cad_prior, estimated, fitted_model
 from ident.estimate.bootstrap import DRAWS
 from ident.estimate.covariance import Bootstrap
@@ -164,7 +164,12 @@ class Fit:
         return self._series(self.estimate.covariance.standard_errors, "std_error")
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
-        """Return the lower and upper end of each base parameter's interval at this level, by name."""
+        """Return the lower and upper end of each base parameter's interval at this level, by name.
+
+        Raises InputError for a level that is no share between 0 and 1.
+        """
+        if not 0.0 < level < 1.0:
+            raise InputError(f"is {level:g}", key="level", fix="Give a share between 0 and 1, such as 0.95")
         half = self.estimate.covariance.half_widths(level)
         ends = {"lower": self.estimate.phi - half, "upper": self.estimate.phi + half}
         return self.params.to_frame()[[]].assign(**ends)

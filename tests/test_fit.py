@@ -228,6 +228,8 @@ def test_from_motions_to_files(tmp_path):
     assert list(table.columns) == ["value", "std_error", "lower", "upper", "unit", "combination"]
     assert (table["lower"] < table["value"]).all()
     np.testing.assert_allclose(fit.conf_int(0.95)["upper"], table["upper"])
+    with pytest.raises(IdentError, match=r"level: is 95\. Give a share between 0 and 1, such as 0\.95"):
+        fit.conf_int(95)
     other = motion("other", 9)
     validation = fit.validate(other, c.inertials)
     assert validation.names == ("identified", "CAD", "zero")

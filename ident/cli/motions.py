@@ -309,7 +309,7 @@ def _torques(known: Dynamics, state: list[Array]) -> None:
     names = model.robot.joint_names
     d = zip(names, _rounded(found.mass_matrix), strict=True)
     entries = [(name, *(number(float(x)) for x in row)) for name, row in d]
-    show(table("Mass matrix D(q) [kg m^2; kg m; kg]", ("", *names), entries))
+    show(table("Mass matrix D(q), of the links without drives [kg m^2; kg m; kg]", ("", *names), entries))
 
 
 def _rounded(values: Array) -> Array:

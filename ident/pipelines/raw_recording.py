@@ -131,14 +131,15 @@ def in_own_units(log: Signals, decided: Signals) -> tuple[Signals, str]:
     raw, way = _angles(log), np.ptp(_angles(decided)[:, turning], axis=0)
     ratio = float(np.median(np.ptp(raw[:, turning], axis=0)[way > 0] / way[way > 0])) if way.any() else 1.0
     fits = fitting_units(raw, log.robot)
+    if any(named(log.position[k].label, log.robot.joint_names).unit == unit for k in turning):
+        return log, ""
     if unit == "rad":
         like = _beyond(log, decided, turning, 1.0) and ratio > _WIDE / _NEAR
         other = "deg" if like or (fits == ("deg",) and _beyond(log, decided, turning, _NEAR)) else ""
     else:
         still = float(np.ptp(np.deg2rad(raw[:, turning]), axis=0).max()) < STILL
         like = 1.0 / _NEAR < ratio * _WIDE < _NEAR  # a log of a robot that rests goes nowhere in either unit
-        names_say = any(named(log.position[k].label, log.robot.joint_names).unit == unit for k in turning)
-        other = "rad" if still and like and "rad" in fits and not names_say else ""
+        other = "rad" if still and like and "rad" in fits else ""
     if not other:
         return log, ""
     own = tuple(other if k in turning else u for k, u in enumerate(log.position_unit))

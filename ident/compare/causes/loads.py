@@ -29,9 +29,14 @@ _DEGREE = np.pi / 180
 
 
 def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
-    """Yield a load of each recording (names), where there are several; none that would reach farther than the robot."""
-    for k, name in enumerate(names if len(names) > 1 else ()):
-        body = _carried(weigher, reading, k)
+    """Yield a load of each recording (names), where there are several; none that would reach farther than the robot.
+
+    Of two recordings the one that carries it stands for both.
+    """
+    bodies = [_carried(weigher, reading, k) for k in range(len(names) if len(names) > 1 else 0)]
+    for k, (name, body) in enumerate(zip(names, bodies, strict=False)):
+        if len(bodies) == 2 and body[0] < 0.0 < bodies[1 - k][0]:
+            continue
         if np.abs(body[4:]).max() > abs(body[0]) * max(reading.robot.reach, LEAST_REACH) ** 2:
             continue  # inertia without weight is another effect's
         mass = f"{abs(body[0]):.3g} kg"

@@ -21,10 +21,9 @@ def frozen(value: ArrayLike, shape: tuple[int | None, ...], name: str, error: ty
     try:
         if np.iscomplexobj(value):  # numpy would drop the imaginary part with a mere warning
             raise TypeError
-        own = (
-            isinstance(value, np.ndarray) and value.flags.owndata and not value.flags.writeable
-        )  # nobody else changes it
-        array = np.array(value, dtype=np.float64, order="C", copy=None if own else True)
+        # what is read-only and its own is changed by nobody else
+        shared = isinstance(value, np.ndarray) and value.flags.owndata and not value.flags.writeable
+        array = np.array(value, dtype=np.float64, order="C", copy=None if shared else True)
     except (TypeError, ValueError) as cause:
         raise error(f"{name} must be numbers, got {cut(repr(value), 60)}") from cause
     if array.ndim != len(shape) or any(w is not None and w != g for w, g in zip(shape, array.shape, strict=True)):

@@ -262,6 +262,12 @@ torque = { array = "tau", unit = "N m", side = "motor" }
     np.testing.assert_allclose((log.q - [0.25, -1]) @ R.T, qm, atol=1e-12)
     np.testing.assert_allclose((log.tau * log.qd).sum(1), (tm * vm).sum(1), atol=1e-10)
     np.testing.assert_allclose(log.t, np.arange(9) / 10)
+    assert log.unknown == ()
+    for gains, unknown in (("nan, 1", ("joint1",)), ("1, nan", ("joint1", "joint2"))):  # the second drives both
+        told = body.replace('unit = "N m", side', f'unit = "N m", gain = [{gains}], side')
+        log = read_log(write(tmp_path, told, "x.npz"), "run", robot)
+        assert log.unknown == unknown
+        assert np.isfinite(log.tau).all()
 
 
 def test_layouts_and_overrides(tmp_path):

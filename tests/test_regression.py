@@ -914,6 +914,23 @@ def test_bodies_that_are_kept_for_models_of_other_terms_give_the_factors_of_rows
                     np.testing.assert_allclose(F.T @ F, G.T @ G, rtol=1e-12, atol=1e-12 * np.abs(G).max() ** 2)
 
 
+def test_what_is_kept_of_a_motion_is_not_taken_for_another_one_with_the_same_positions():
+    from identified import case, moved
+
+    from ident.regression.compress import Known
+
+    c = case()
+    one = moved("a", c.model, c.theta, 0)
+    thin = {"decimation": (5,), "keep": one.keep[::5], "blocks": ((0, 150), (150, 300))}
+    others = [replace(one, qdd=2.0 * one.qdd), replace(one, **thin)]
+    known, base = Known(), base_parameters(c.model)
+    for motion in (one, *others, one):
+        kept, anew = (compress(c.model, motion, base=base, known=k) for k in (known, None))
+        for segment, other in zip(kept.segments, anew.segments, strict=True):
+            for F, G in zip(segment.factors, other.factors, strict=True):
+                np.testing.assert_allclose(F.T @ F, G.T @ G, rtol=1e-12, atol=1e-12 * np.abs(G).max() ** 2)
+
+
 def test_large_factors_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Triangles one under the other, on trees, with a joint whose factor is full and a column that is not seen."""
     for module in ("regression", "base"):

@@ -119,6 +119,8 @@ def _joint_values(joints: Mapping[str, Any], error: Error) -> dict[str, float]:
 def _read_csv(text: str, file: str, outer: str = "", declared: Mapping[str, Any] | None = None) -> Table:
     """Return a table; `declared`: what the TOML file `outer` that names it declares of its convention."""
     error = partial(CadError, file=file)
+    if not text.strip():
+        raise error("the file is empty", fix="Save the table again")
     lines = [_unquoted(line) for line in text.splitlines()]
     above = 0  # number of lines above the header
     while above < len(lines) and (not lines[above].strip() or lines[above].lstrip().startswith("#")):

@@ -418,10 +418,8 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
         raise LogError("offset of position is not one per joint", file=manifest.file)
     if np.size(signal.saturation) not in (1, n):
         raise LogError("saturation of torque is not one per joint", file=manifest.file)
-    values, factors = (
-        np.empty((len(columns[0]), n)),
-        np.nan_to_num(gains) * [si_factor(u, signal.quantity) for u in units],
-    )
+    values = np.empty((len(columns[0]), n))
+    factors = np.nan_to_num(gains) * [si_factor(u, signal.quantity) for u in units]
     with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
         for j, column in enumerate(columns):
             np.multiply(column, factors[j], out=values[:, j], dtype=np.float64, casting="unsafe")

@@ -306,11 +306,8 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
         if ("rate_hz" in values) == bool(values.keys() - {"rate_hz", "guessed"}):
             raise given.error("", "wanted either a column with its unit, or rate_hz")
     else:
-        optional = (
-            columns
-            | {"gain": _gains if quantity == "torque" else _numbers}
-            | ({} if quantity == "temperature" else {"side": _side})
-        )
+        optional = columns | {"gain": _gains if quantity == "torque" else _numbers}
+        optional |= {} if quantity == "temperature" else {"side": _side}
         optional |= {"offset": _numbers} if quantity == "position" else {}
         optional |= {"guessed": boolean} if quantity in ("torque", "position") else {}
         optional |= {"saturation": _numbers} if quantity == "torque" else {}

@@ -79,8 +79,7 @@ class Bodies:
     def are(self, columns: Columns, motion: Motion) -> bool:
         """Return whether these are a motion's, for the same robot and base parameters."""
         own = self.motion
-        same = all(getattr(own, x) is getattr(motion, x) for x in ("t", "q", "qd", "qdd", "tau", "temperature"))
-        same = same and (own.decimation, own.blocks) == (motion.decimation, motion.blocks)
+        same = _moved(own) == _moved(motion) and own.tau is motion.tau and own.blocks == motion.blocks
         same = same and self.columns.model.robot is columns.model.robot and np.array_equal(own.keep, motion.keep)
         return same and self.columns.base.kept == tuple(k for k in columns.base.kept if k < columns.model.n_rigid)
 
@@ -90,11 +89,11 @@ class Known:
     """Bodies of motions, for models that differ by their joint terms, whose columns are turned beside them.
 
     No more than KEPT numbers are kept; of further motions all rows are made anew. Of joint terms, the thinned columns
-    of the last model.
+    of the last model, by what they depend on (`_moved`).
     """
 
     _bodies: list[Bodies] = field(default_factory=list)
-    _terms: dict[int, dict[str, Array]] = field(default_factory=dict)
+    _terms: dict[tuple[object, ...], dict[str, Array]] = field(default_factory=dict)
 
     def factors(self, columns: Columns, motion: Motion) -> list[tuple[Array, ...]] | None:
         """Return each block's factors, joint by joint; None where there are too many to be kept."""
@@ -137,7 +136,7 @@ class Known:
 
     def _thinned(self, model: Model, motion: Motion, states: tuple[Array, ...]) -> list[Array]:
         """Return the joint terms' columns (rows,) of a motion, thinned, one for each of the model's `term_entries`."""
-        had, names = self._terms.get(id(motion.q), {}), [repr(term) for term in model.terms]
+        had, names = self._terms.get(_moved(motion), {}), [repr(term) for term in model.terms]
         new = {name: term for name, term in zip(names, model.terms, strict=True) if name not in had}
         if new:
             made = replace(model, terms=tuple(new.values()))
@@ -147,8 +146,14 @@ class Known:
             thin = np.concatenate(list(thinned(blocks, motion.decimation))).T
             ends = np.cumsum([len(entries(term, model.robot)) for term in new.values()])
             had = had | dict(zip(new, np.split(thin, ends), strict=False))
-        self._terms[id(motion.q)] = {name: had[name] for name in names}
+        self._terms[_moved(motion)] = {name: had[name] for name in names}
         return [column for name in names for column in had[name]]
+
+
+def _moved(motion: Motion) -> tuple[object, ...]:
+    """Return what joint terms' columns depend on, as arrays that live: those of a motion that `Bodies` hold."""
+    needed = (motion.t, motion.q, motion.qd, motion.qdd, motion.temperature, motion.run_up)
+    return (*map(id, needed), motion.decimation)
 
 
 def _turned(columns: Columns, motion: Motion, longest: int) -> Bodies:

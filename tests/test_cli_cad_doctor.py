@@ -26,7 +26,8 @@ from ident.experiment import read_experiment
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.pipelines import cad_tables
 from ident.pipelines import steps as pipeline
-from ident.pipelines.factors import load_factors, of_recordings, save_factors
+from ident.pipelines.compressed import compressed
+from ident.pipelines.factors import load_factors, save_factors
 from ident.pipelines.loaded import load
 from ident.regression import base_parameters, compress, save_regression
 from ident.robot import read_robot
@@ -267,7 +268,7 @@ def test_a_table_is_not_refined_with_a_fit_that_is_to_be_mended_first(made, tmp_
     """The torques of q2 were 12 % too large: `run` said so, and `refine` made the links heavier without a word."""
     folder = made[0]
     loaded = load(replace(read_experiment(folder), cad=None))
-    save_factors(of_recordings(loaded), tmp_path / "factors.npz")
+    save_factors(compressed(loaded), tmp_path / "factors.npz")
     regression = load_factors(tmp_path / "factors.npz").regression
     cause = NamedCause(
         "q2", "its torque has to be 10.8 % smaller", "dataset.toml", "its gain", (), (), (), (), (0.2, 0.1)
@@ -309,7 +310,7 @@ def test_doctor_takes_a_fit_with_the_friction_that_its_logs_chose(made, tmp_path
     model = smoothed(loaded.model, np.full(3, 0.02))
     assert model.fingerprint() != loaded.model.fingerprint()
     chosen = replace(loaded, model=model, base=base_parameters(model))
-    save_factors(of_recordings(chosen), tmp_path / "factors.npz")
+    save_factors(compressed(chosen), tmp_path / "factors.npz")
     result = run("doctor", there, "--fit", tmp_path / "factors.npz")
     assert result.exit_code == PROBLEMS, result.output
     assert "PROBLEM: link3: mass and inertia are 1000 times too large, as g read as kg" in result.output

@@ -1,6 +1,7 @@
 """Logs as files of factors: what is fitted from them is what is fitted from the logs."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ from test_cli import call, change, made, record, two
 
 from ident import pipelines
 from ident.errors import ConfigError, InputError, RegressionError
+from ident.estimate.least_squares import joint_noise, solve
 from ident.estimate.storage import load_estimate
 from ident.experiment import read_experiment
-from ident.pipelines.factors import load_factors, save_factors
+from ident.pipelines.factors import joined, load_factors, save_factors
 from ident.regression import load_regression, save_regression
 
 __all__ = ["made", "two"]  # fixtures
@@ -103,6 +105,32 @@ def test_what_the_logs_chose_holds_for_the_days_that_follow(days):
     assert [w for w in found.warnings if w.about in ("friction", "processing")] == [
         w for w in first.warned if w.about in ("friction", "processing")
     ]
+
+
+def test_what_filters_leave_in_pooled_days_is_what_least_squares_makes_of_each_days(days):
+    files = [days / f"{name}.npz" for name in ("one", "more")]
+    each = [pipelines.compress(days / f"{file.stem}.toml", file) for file in files]
+    rng, sigma = np.random.default_rng(3), joint_noise(joined(each).regression)
+    bias = [rng.normal(size=len(f.regression.base.names)) for f in each]
+    for factors, file, own in zip(each, files, bias, strict=True):
+        told = dict(zip(factors.regression.base.names, own.tolist(), strict=True))
+        save_factors(replace(factors, bias=told), file)
+    found = joined([load_factors(file) for file in files])
+    changed = replace(
+        found.regression,
+        segments=tuple(
+            replace(s, identity=str(k))
+            for k, (f, b) in enumerate(zip(each, bias, strict=True))
+            for s in f.regression.shifted(b).segments
+        ),
+    )
+    wanted = solve(changed, sigma) - solve(found.regression, sigma)
+    np.testing.assert_allclose(list(found.bias.values()), wanted, rtol=1e-6, atol=1e-8)
+    pooled, plain = (
+        pipelines.fit(days / "all.toml", factors=paths).estimate.covariance.matrix
+        for paths in (files, [pipelines.compress(days / "all.toml", days / "all.npz") and days / "all.npz"])
+    )
+    np.testing.assert_allclose(pooled - plain, np.outer(wanted, wanted), rtol=1e-4, atol=1e-8)
 
 
 def test_logs_that_were_filtered_differently_are_named_and_kept_as_such(days, caplog):

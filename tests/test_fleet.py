@@ -128,9 +128,17 @@ def test_drift_since_an_earlier_table(six, monkeypatch):
 @pytest.mark.slow
 def test_each_robot_may_have_its_own_experiment(six):
     (six / "fleet.toml").write_text(FLEET + 'experiments = ["robots/*/experiment.toml"]\n')
+    own = six / "robots" / "arm5" / "experiment.toml"
+    change(own, "[model]\ncoulomb = { tanh = 0.05 }\n", "")
+    change(own, "[processing]\nedge_s = 0.1\n", "")
+    change(own, "[fit]\n", '[calibrate]\ngains = true\n\n[fit]\nloss = "huber"\n')
     found = pipelines.fleet(six / "fleet.toml")
-    assert found.path == six / "results" / "fleet"
+    assert found.path == six / "fleets" / "fleet"
     assert found.standing_out == ("arm3",)
+    rows, alone = found.table[found.table["robot"] == "arm5"], pipelines.fit(own).estimate
+    assert rows["parameter"].tolist() == list(alone.base.names)
+    np.testing.assert_array_equal(rows["value"], alone.phi)
+    np.testing.assert_array_equal(rows["standard_error"], alone.covariance.standard_errors)
 
 
 def test_a_worker_that_dies_of_one_robot_costs_that_robot_alone(tmp_path):

@@ -26,7 +26,7 @@ from ident.logs.stream import NUMBERS
 from ident.pipelines import Sharing
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
-from ident.pipelines.factors import fitted, of_recordings
+from ident.pipelines.factors import fitted
 from ident.pipelines.fleet import Member, _loaded, _read
 from ident.pipelines.loaded import load
 from ident.regression.compress import ARITY, joined
@@ -99,7 +99,7 @@ def robot(robots: int) -> tuple[float, float]:
 def one(template, member: Member) -> tuple[float, float]:
     start = spent()
     loaded = _loaded(template, member)
-    factors = of_recordings(loaded)
+    factors = compressed(loaded)
     middle = spent()
     fitted(loaded, factors, [])
     return middle - start, spent() - middle

@@ -160,7 +160,7 @@ _NAMED = 10
 def fleet(
     file: Annotated[Path, typer.Argument(metavar="FLEET", help="fleet.toml: robots with an experiment or logs each")],
     share: Sharing,
-    out: Annotated[Path | None, "Folder to write, instead of results/NAME", "--out -o"] = None,
+    out: Annotated[Path | None, "Folder to write, instead of fleets/NAME", "--out -o"] = None,
     against: Annotated[Path | None, "Earlier fleet.parquet, from which drift is told", "TABLE"] = None,
 ) -> None:
     """Identify every robot of a fleet: a table of all parameters, and a page of those who stand out or have drifted."""

@@ -109,18 +109,16 @@ def compressed(
     if loaded.experiment.loss == "huber":
         found = _weighed(settled, found, tell)
     said = [*warned, *of_processing(loaded, processing), *found.warned]
-    pulls = _with_drift(settled, found.regression, said)
-    return replace(found, warned=tuple(said), pulls=pulls)
+    bias = _bias(settled, found.regression, said)
+    return replace(found, warned=tuple(said), pulls=loaded.pulls, bias=bias)
 
 
-def _with_drift(loaded: Loaded, found: Regression, warned: list[Warned]) -> Mapping[str, tuple[float, ...]]:
-    """Return `pulls` with the bias that the filters leave in base parameters; where it is large, it is added to
-    `warned`.
-    """
+def _bias(loaded: Loaded, found: Regression, warned: list[Warned]) -> Mapping[str, float]:
+    """Return the bias that the filters leave in base parameters; where it is large, it is added to `warned`."""
     fit, judged = processing_of(loaded)
     names, logs, second = loaded.base.names, loaded.experiment.fit, in_the_band(fit, judged)
     if second is None:
-        return loaded.pulls
+        return {}
     whole = repeats_joined(found)
     try:
         sigma = joint_noise(whole)
@@ -128,7 +126,7 @@ def _with_drift(loaded: Loaded, found: Regression, warned: list[Warned]) -> Mapp
         pairs = zip(first_parts(loaded, logs, fit), first_parts(loaded, logs, second), strict=True)
         off = drift(packed_columns(loaded.model, loaded.base), pairs, variances)
     except IdentError:  # the fit says so
-        return loaded.pulls
+        return {}
     if count := int(off.shown.sum()):
         from ident.report.text import percent
 
@@ -140,8 +138,7 @@ def _with_drift(loaded: Loaded, found: Regression, warned: list[Warned]) -> Mapp
         values = f"{one:.4g} as fitted, {other:.4g} ({apart} off) with {lines}"
         message = f"{names[k]}{more} on the cut-off of the positions: {values}; intervals are widened by that"
         warned.append(Warned("processing", "cut-off", f"{message}. [processing] with these lines fits so"))
-    none = tuple(0.0 for _ in next(iter(loaded.pulls.values()), ()))
-    return {name: (*loaded.pulls.get(name, none), x) for name, x in zip(names, off.bias.tolist(), strict=True)}
+    return dict(zip(names, off.bias.tolist(), strict=True))
 
 
 def _weighed(loaded: Loaded, found: Factors, tell: Tell) -> Factors:

@@ -19,6 +19,7 @@ from ident.errors import IdentError, InputError, RegressionError, cut, plural
 from ident.estimate import Bounds, Estimate, estimated
 from ident.estimate.estimate import restored_terms
 from ident.estimate.estimators import HEAVIER
+from ident.estimate.least_squares import joint_noise
 from ident.files import CHOSEN, FITTED, TRIED, file_sha256, provenance, short_names
 from ident.logs import Motion, Processing, iter_logs, locate
 from ident.logs.automatic import as_toml, in_words
@@ -30,7 +31,8 @@ from ident.pipelines.loaded import Loaded, described_in
 from ident.pipelines.select import open_load, restored
 from ident.pipelines.steps import CUT_OFFS, Warned, delayed, motions, processing_of, unusable
 from ident.regression import Regression, base_parameters, repeats_joined, save_regression
-from ident.regression.compress import compress_any, packed_columns, require_rows
+from ident.regression.compress import compress_any, packed_columns
+from ident.regression.regression import weighted_gram
 from ident.regression.storage import load_with_origin
 from ident.tell import Tell, logged
 
@@ -45,8 +47,8 @@ class Factors:
     robot: its name; shapes: what the model's parameters mean (`Model.shapes`); processing: of fits and of predictions;
     inputs: file -> SHA-256; warned: what was found in the logs; repeated: recordings that repeat their motion;
     known_as: names that recordings had before they were pooled with others of the same name; pulls: as of
-    `Loaded`, and the bias that filters leave (`ident.compare.cut_offs`); filtered: recordings -> how they were
-    processed, where that is not as `processing` says.
+    `Loaded`; bias: what filters leave in base parameters (`ident.compare.cut_offs`); filtered: recordings -> how they
+    were processed, where that is not as `processing` says.
     """
 
     regression: Regression
@@ -58,28 +60,21 @@ class Factors:
     repeated: tuple[str, ...] = ()
     known_as: tuple[str, ...] = ()
     pulls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    bias: Mapping[str, float] = field(default_factory=dict)
     filtered: Mapping[str, Processing] = field(default_factory=dict)
 
 
-def of_recordings(loaded: Loaded) -> Factors:
-    """Return the factors of the fitted recordings as `compressed.compressed` does, without looking for delays."""
-    found = joined([of_recording(loaded, name, delays=False) for name in loaded.experiment.fit])
-    require_rows(found.regression)
-    return found
-
-
-def of_recording(loaded: Loaded, name: str, delays: bool = True) -> Factors:
+def of_recording(loaded: Loaded, name: str) -> Factors:
     """Return the factors of one recording of an experiment whose processing is settled; none where no row is left.
 
-    delays: whether those of positions are looked for and told, which takes longer than all the rest. Raises LogError,
-    also for a file that changes meanwhile.
+    Raises LogError, also for a file that changes meanwhile.
     """
     own, told, repeated = loaded.experiment.processing, list[Warned](), list[str]()
     inputs = hashed(loaded.manifest, name)
 
     def watched() -> Iterator[Motion]:
         for number, motion in enumerate(motions(loaded, [name], own, told)):
-            if number == 0 and own is not None and delays:
+            if number == 0 and own is not None:
                 told.extend(delayed(loaded, motion))
             if motion.repeats and not repeated:
                 repeated.append(name)
@@ -129,8 +124,8 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     doubts = (*unusable(warned), *estimate.implausible, *_too_large(loaded, warned))
     estimate = replace(estimate, warnings=estimate.warnings + more, notes=notes, implausible=doubts, provenance=origin)
     none = tuple(0.0 for _ in next(iter(factors.pulls.values()), ()))  # of what is a base parameter since calibration
-    moves = np.array([factors.pulls.get(name, none) for name in estimate.base.names] if factors.pulls else [])
-    wider = estimate.covariance.widened(moves @ moves.T) if moves.size else estimate.covariance
+    moves = np.array([(factors.bias.get(name, 0.0), *factors.pulls.get(name, none)) for name in estimate.base.names])
+    wider = estimate.covariance.widened(moves @ moves.T) if moves.any() else estimate.covariance
     return replace(estimate, structure=loaded.structure, covariance=wider)
 
 
@@ -297,16 +292,35 @@ def joined(each: Sequence[Factors]) -> Factors:
     """Return the factors of all, which are of one model; RegressionError where two hold the same numbers."""
     first, usual = each[0], each[0].processing[0]
     filtered = {x: f.filtered.get(x, f.processing[0]) for f in each for x in f.regression.recordings}
-    segments = tuple(s for factors in each for s in factors.regression.segments)
+    regression = replace(first.regression, segments=tuple(s for factors in each for s in factors.regression.segments))
     return replace(
         first,
-        regression=replace(first.regression, segments=segments),
+        regression=regression,
+        bias=_bias(regression, [(factors.regression, factors.bias) for factors in each if any(factors.bias.values())]),
         inputs={file: sha for factors in each for file, sha in factors.inputs.items()},
         warned=tuple(dict.fromkeys(w for factors in each for w in factors.warned)),
         repeated=tuple(x for factors in each for x in factors.repeated),
         known_as=tuple(dict.fromkeys(x for factors in each for x in factors.known_as)),
         filtered={name: own for name, own in filtered.items() if own != usual},
     )
+
+
+def _bias(whole: Regression, parts: Sequence[tuple[Regression, Mapping[str, float]]]) -> Mapping[str, float]:
+    """Return the bias of least squares of all factors, of which each part's are known: their mean, weighted as fits
+    weigh their estimates, by R'R.
+    """
+    names, sides = whole.base.names, np.zeros(len(whole.base.names))
+    if not parts:
+        return {}
+    with suppress(IdentError):  # whoever fits says so
+        sigma = joint_noise(repeats_joined(whole))
+        for part, own in parts:
+            sides += weighted_gram(part, part.joint_factors, sigma)[:-1, :-1] @ [own.get(name, 0.0) for name in names]
+        A = weighted_gram(whole, whole.joint_factors, sigma)[:-1, :-1]
+        unit = 1.0 / np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))
+        found = unit * np.linalg.lstsq(A * np.outer(unit, unit), unit * sides, rcond=1e-12)[0]
+        return dict(zip(names, found.tolist(), strict=True))
+    return parts[0][1]
 
 
 def _require_model(read: Sequence[tuple[Path, Factors]], model: Model, robot: str) -> None:
@@ -361,6 +375,7 @@ def save_factors(factors: Factors, path: str | Path, command: str = "") -> Path:
         "repeated": factors.repeated,
         "known_as": factors.known_as,
         "pulls": factors.pulls,
+        "bias": factors.bias,
         "filtered": {name: asdict(own) for name, own in factors.filtered.items()},
         "provenance": provenance({}, command or "ident compress"),
     }
@@ -393,6 +408,7 @@ def _restored(regression: Regression, about: dict[str, Any]) -> Factors:
         tuple(map(_text, about["repeated"])),
         tuple(map(_text, about["known_as"])),
         {_text(name): tuple(map(_finite, moves)) for name, moves in about.get("pulls", {}).items()},
+        {_text(name): _finite(x) for name, x in about.get("bias", {}).items()},
         {_text(name): Processing(**given) for name, given in about.get("filtered", {}).items()},
     )
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from ident.errors import ConfigError, IdentError, InputError, need, plural
 from ident.files import short_names, whole_file, whole_folder
+from ident.pipelines.calibration import widened, with_calibration
 from ident.pipelines.cluster import mapped, sharing
-from ident.pipelines.factors import fitted, of_recordings
+from ident.pipelines.compressed import compressed
+from ident.pipelines.factors import fitted
 from ident.pipelines.loaded import Loaded, load, with_data
-from ident.pipelines.select import require_load, with_friction
+from ident.pipelines.select import require_load, with_terms
 from ident.pipelines.steps import Warned, processing_of
 from ident.pipelines.validated import validated
 from ident.pipelines.wishes import Sharing
@@ -90,7 +92,7 @@ def fleet(
 ) -> FleetResult:
     """Identify every robot of a fleet, and write the table and the page of those who stand out to the folder `out`.
 
-    file: fleet.toml; out: by default results/NAME beside it; against: an earlier fleet.parquet; share: who does the
+    file: fleet.toml; out: by default fleets/NAME beside it; against: an earlier fleet.parquet; share: who does the
     work. Robots that cannot be fitted stop nothing: they are listed. Raises ConfigError for the file, what `load`
     raises for an experiment that all share, InputError where no robot could be fitted.
     """
@@ -100,7 +102,7 @@ def fleet(
 
     title, template, members = _read(Path(file))
     earlier = None if against is None else read_table(against)
-    where = Path(out) if out else Path(file).resolve().parent / "results" / Path(file).stem
+    where = Path(out) if out else Path(file).resolve().parent / "fleets" / Path(file).stem
     with whole_folder(where, FILES) as folder:
         with sharing(share) as client:
             template = None if template is None else _settled(template)
@@ -123,9 +125,10 @@ def of_robot(template: Loaded | None, member: Member) -> Identified:
     from ident.report.verdict import verdict
 
     try:
-        loaded, warned = _loaded(template, member), list[Warned]()
-        found = of_recordings(loaded)
-        estimate = fitted(loaded, found, warned)
+        told, warned = list[Warned](), list[Warned]()
+        loaded, calibration = with_calibration(_loaded(template, member), told)
+        found = compressed(loaded, told)
+        estimate = widened(fitted(loaded, found, warned), calibration)
         validation = validated(loaded, estimate, found.regression, warned)
         estimate = with_validation(estimate, validation)
         judged = verdict(estimate, validation)
@@ -155,7 +158,7 @@ def _loaded(template: Loaded | None, member: Member) -> Loaded:
 
 def _settled(loaded: Loaded) -> Loaded:
     """Return an experiment with the friction and the processing that its logs ask for."""
-    loaded = with_friction(loaded, [])
+    loaded = with_terms(loaded, [])
     return replace(loaded, processing=processing_of(loaded))
 
 

@@ -685,6 +685,27 @@ def test_a_cad_table_is_in_the_same_list(how: str) -> None:
     assert cause.joints_after[2] < 0.1 < cause.joints_before[2]
 
 
+@pytest.mark.parametrize(("j", "degrees"), [(0, 0.0), (1, 6.0), (2, -5.0), (2, 1.0)])
+def test_a_zero_that_is_off_is_told_by_a_table_that_is_right_but_for_it(j: int, degrees: float) -> None:
+    """The torques alone do not tell: bodies that are turned make up for it."""
+    model, motion = log(np.random.default_rng(21), arm())
+    q = motion.q - np.deg2rad(degrees) * np.eye(3)[j]
+    motion = replace(motion, q=q, blocks=split(0, len(motion.t), 100)[0])
+    rng = np.random.default_rng(21)
+    states(rng, 3, 1500)
+    cad = np.array(links_of(rng, 3)) * np.random.default_rng(1).uniform(0.98, 1.02, (3, 1))
+    result = examined(model, [motion], neutral_prior(arm()), table=Table(Cad(arm().links, cad, "cad.csv")))
+    causes = [c for c in result.causes if not c.ordinary]
+    if abs(degrees) < 1.5:
+        assert not causes
+        return
+    (cause,) = causes
+    assert cause.where == arm().joint_names[j]
+    assert float(re.fullmatch(r"its zero is off by (\S+) degrees", cause.what)[1]) == pytest.approx(degrees, abs=0.4)
+    assert cause.mend.startswith("add ")
+    assert cause.asserted
+
+
 def gantry() -> Robot:
     """Return three joints that slide, the last one along gravity."""
     rows = [DHJoint(kind="prismatic", alpha=-RIGHT), DHJoint(kind="prismatic", theta=-RIGHT, alpha=-RIGHT)]

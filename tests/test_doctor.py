@@ -311,6 +311,13 @@ def test_a_body_that_cad_leaves_out_of_an_inner_link_is_named_there():
     assert (fault.kind, fault.move.link) == ("extra", i)
 
 
+def test_an_extra_body_of_no_mass_far_away_is_none():
+    body = ExtraBody(2, 2.0, 0.1)
+    assert body.within_reach(from_com(1.0, [0.25, 0.0, 0.1], 1e-3 * np.eye(3)))
+    assert not body.within_reach(from_com(0.143, [1.33, 0.207, 0.141], np.zeros((3, 3))))
+    assert not body.within_reach(-from_com(1.0, [0.1, 0.0, 0.0], 1e-3 * np.eye(3)))
+
+
 def test_of_a_link_whose_mistake_is_not_sure_what_all_of_them_share_is_kept():
     """A mirrored part: which frame it is in is not sure, its mass is."""
     c = case(11, 0)

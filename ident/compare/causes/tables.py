@@ -44,6 +44,8 @@ _EXACT = 0.015
 _ROUNDS = 4
 #: Units of length that a robot file may be in where another is declared.
 _LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
+#: What is said of a zero, and how far off [deg] that of any robot may be.
+_ZERO, _ZERO_OFF = "its zero is off by {:g} degrees", 1.5
 _ELSEWHERE = ("gravity", "geometry", "elastic")
 #: Standard deviations of gains, of zeros [rad] and of densities of links, and gains [log] that any robot has.
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
@@ -87,6 +89,8 @@ class Found:
                 return True
             case Unexplained(part="density", asked=(factor,)):
                 return abs(log(factor)) <= DENSITIES
+            case OtherView() if 0.0 < abs(_zero_off(self.fault)) <= _ZERO_OFF:
+                return True
             case OtherView(_, "elastic"):
                 return bool(np.all(self.before.left - self.after.left <= PART**2 * self.before.torques))
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))
@@ -129,21 +133,29 @@ def table_search(
     gains = own_gains(evidence(model, regression, {}))
     gains = np.where(np.abs(np.log(gains)).max() < _EXACT, 1.0, gains)
     same = model.robot is robot
-    return searching(
-        model,
-        regression.scaled(gains),
-        cad.for_robot(robot),
-        joint_values=cad.joint_values,
-        about_origin=about_origin(cad),
-        settled=table.settled,
-        motions=[replace(m, tau=gains * m.tau) for m in motions],
-        geometries={**table.geometries, **_lengths(robot), **_zeros(robot)} if same else {},
-        springs=_springs(model) if motions else {},
-        tolerance=tolerance,
-        gain_error=_GAIN_ERROR,
-        zero_error=_ZERO_ERROR,
-        density_error=_DENSITY_ERROR,
-    )
+    others = {**table.geometries, **_lengths(robot), **_zeros(robot)} if same else {}
+
+    def with_geometries(geometries: Mapping[str, Robot]) -> Search:
+        return searching(
+            model,
+            regression.scaled(gains),
+            cad.for_robot(robot),
+            joint_values=cad.joint_values,
+            about_origin=about_origin(cad),
+            settled=table.settled,
+            motions=[replace(m, tau=gains * m.tau) for m in motions],
+            geometries=geometries,
+            springs=_springs(model) if motions else {},
+            tolerance=tolerance,
+            gain_error=_GAIN_ERROR,
+            zero_error=_ZERO_ERROR,
+            density_error=_DENSITY_ERROR,
+        )
+
+    found = with_geometries(others)
+    asked = found.zeros_asked(found.space.start(found.table)) if same else {}
+    turned = dict(_turned(robot, j, round(float(np.rad2deg(angle)), 1)) for j, angle in asked.items())
+    return with_geometries({**others, **turned}) if turned else found
 
 
 def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence[Fault], table: Table) -> list[Found]:
@@ -156,7 +168,9 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
         after = _told(weigher, reading, search, search.space.of(search.table, moves))
         kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ELSEWHERE else f"CAD {fault.kind}"
         mend = _mend(fault, table, reading.robot)
-        found.append(Found(Mistake(kind, fault.where, fault.what, mend, lambda r, _: r), fault, before, after))
+        file = table.described.offset_in if _zero_off(fault) else None
+        mistake = Mistake(kind, fault.where, fault.what, mend, lambda r, _: r, changed=file)
+        found.append(Found(mistake, fault, before, after))
         before = after
     return found
 
@@ -211,14 +225,16 @@ def _springs(model: Model) -> dict[str, Term]:
 
 def _zeros(robot: Robot) -> dict[str, Robot]:
     """Return the robot with a joint's zero a quarter or half a turn off, by the joint and what is mistaken."""
-    found = {}
-    for j, joint in enumerate(robot.joints):
-        for turn in (90, -90, 180) if not joint.slides else ():
-            turned = replace(joint, placement=joint.pose(np.deg2rad(turn)))
-            found[f"{joint.name}: its zero is off by {turn} degrees"] = replace(
-                robot, joints=(*robot.joints[:j], turned, *robot.joints[j + 1 :])
-            )
-    return found
+    turning = (j for j, joint in enumerate(robot.joints) if not joint.slides)
+    return dict(_turned(robot, j, turn) for j in turning for turn in (90.0, -90.0, 180.0))
+
+
+def _turned(robot: Robot, j: int, degrees: float) -> tuple[str, Robot]:
+    """Return what is mistaken of a joint whose zero is off by so much, and the robot with it."""
+    joint = robot.joints[j]
+    turned = replace(joint, placement=joint.pose(np.deg2rad(degrees)))
+    joints = (*robot.joints[:j], turned, *robot.joints[j + 1 :])
+    return f"{joint.name}: {_ZERO.format(degrees)}", replace(robot, joints=joints)
 
 
 def _lengths(robot: Robot) -> dict[str, Robot]:
@@ -232,6 +248,11 @@ def _lengths(robot: Robot) -> dict[str, Robot]:
     return found
 
 
+def _zero_off(fault: Fault) -> float:
+    """Return by how many degrees a fault says that a zero is off, 0 for any other fault."""
+    return float(fault.what.split()[-2]) if fault.what.startswith("its zero") else 0.0
+
+
 def _mend(fault: Fault, table: Table, robot: Robot) -> str:
     """Return what to change, and where."""
     if fault.what == WITHOUT:
@@ -240,8 +261,8 @@ def _mend(fault: Fault, table: Table, robot: Robot) -> str:
         axis = fault.what.split()[3]  # such as "-z"
         size = float(np.linalg.norm(robot.gravity)) * (-1.0 if axis[0] == "-" else 1.0)
         return table.described.gravity(size * np.eye(3)["xyz".index(axis[1])])
-    if fault.what.startswith("its zero"):
-        return f"add {fault.what.split()[-2]} degrees to {table.described.offset}"
+    if _zero_off(fault):
+        return f"add {_zero_off(fault):g} degrees to {table.described.offset}"
     if fault.kind == "geometry":
         return "describe the robot so"
     if fault.kind == "elastic":

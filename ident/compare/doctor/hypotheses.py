@@ -31,6 +31,8 @@ PARTS = {
 }
 #: An extra body has about this share of the mean link's mass, and reaches so many times as far as the links' centres.
 EXTRA = ((0.2, 1.0), (1.0, 1.0), (1.0, 2.0))
+#: Its centre is within so many times that of the frame.
+REACH = 3.0
 #: Bodies that CAD leaves out sit on the last link so often: tools, cables, flanges.
 _AT_THE_END = 0.7
 #: The torque's gain is looked for within this factor, up and down.
@@ -116,6 +118,10 @@ class ExtraBody:
     def root(self) -> Array:
         """A root (10, 10) of their covariance."""
         return self.mass * np.diag([1.0, *[self.radius] * 3, *[self.radius**2] * 6])
+
+    def within_reach(self, body: Array) -> bool:
+        """Return whether a body's centre is where an extra body's may be; one of no mass far away is a moment alone."""
+        return bool(np.linalg.norm(body[1:4]) <= REACH * self.radius * body[0])
 
 
 @dataclass(frozen=True)

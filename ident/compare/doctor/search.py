@@ -34,6 +34,8 @@ from ident.compare.doctor.readings import Readings, readings, same
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
+#: Angles [rad] by which zeros may be off that are taken from their slopes, the middle one 0.
+ANGLES = np.deg2rad(np.linspace(-20.0, 20.0, 401))
 _IMPOSSIBLE = 25.0  # log odds against a link of the table that cannot exist
 _DENSER = 100.0  # an overridden mass, its tensor scaled with it, is that far off; kg and g are another mistake
 
@@ -257,7 +259,8 @@ class Search:
     def _carried(self, E: Evidence, state: Hypothesis, p: Parts, alone: Alone, i: int) -> tuple[list[ExtraBody], Array]:
         """Return the bodies that link i may carry beside its own numbers, and the logs (g, k)."""
         totals = self.totals(E, state, self.tolerance(state))
-        extras = [x for x in self.extra_bodies(state, i) if can_exist_within(*E.extra_body(*totals, x))]
+        asked = {x: E.extra_body(*totals, x) for x in self.extra_bodies(state, i)}
+        extras = [x for x, (body, root) in asked.items() if x.within_reach(body) and can_exist_within(body, root)]
         if not extras:
             return [], np.empty((len(p.shares), 0))
         body = self.space.inertials(state)[i]
@@ -350,6 +353,17 @@ class Search:
         if found:
             moves, residuals, covariances, mended = zip(*found, strict=True)
             yield moves, log_student(np.array(residuals)[:, None], np.array(covariances)).T, mended
+
+    def zeros_asked(self, state: Hypothesis) -> dict[int, float]:
+        """Return by how much [rad] zeros are off, each alone, where that is MARGIN likelier than that none is."""
+        E = self.evidence(state)
+        along = Along.of(self._parts(E, state), E.zeros)
+        found = {}
+        for j in np.flatnonzero(E.zeros.any(axis=0)).tolist():
+            logs = along.logs(j, 1.0 - ANGLES)
+            if logs.max() > logs[len(ANGLES) // 2] + MARGIN:
+                found[j] = float(ANGLES[np.argmax(logs)])
+        return found
 
     def _torque_options(self, E: Evidence, state: Hypothesis, p: Parts, penalty: float) -> list[Option]:
         prior, space = self.log_prior(state.moves), self.space

@@ -801,7 +801,7 @@ def test_validate(made, estimate, two):
 def test_an_estimate_of_another_model_is_refused(estimate):
     said = call("validate", estimate, ROOT / "experiments" / "arm5")
     assert said.exit_code == 2
-    assert "the estimate of 'two' has 28 parameters, this experiment's model of 'arm5' has 70" in said.stderr
+    assert "the estimate is of another model of 'two' than this experiment's of 'arm5': it alone has" in said.stderr
 
 
 def test_names_from_files_do_not_command_the_terminal(two):
@@ -958,7 +958,7 @@ def test_an_experiment_is_no_estimate_whatever_lies_beside_it(tmp_path):
         (tmp_path / name).write_text("")
     said = call("report", tmp_path, tmp_path)
     assert (said.exit_code, said.stdout) == (2, "")
-    assert "wanted an estimate and its experiment, or two estimates or more, got 2 paths" in said.stderr
+    assert "wanted an estimate and its experiment, or two estimates or more: " in said.stderr
 
 
 @pytest.mark.slow

@@ -290,7 +290,11 @@ def test_there_has_to_be_something_to_decide(place: Path) -> None:
 
 def test_an_experiment_of_another_robot(place: Path) -> None:
     code, _, err = ident("two.toml", "--after", str(ROOT / "experiments" / "arm5"), "-o", "out")
-    assert (code, err) == (2, "error: arm5: is about another robot, 'arm5'. Give the robot of that experiment.\n")
+    assert code == 2
+    assert err == (
+        "error: the experiment of --after is about another robot, 'arm5' of 'robot.toml'. Give that robot's file, or an"
+        " experiment of this robot.\n"
+    )
 
 
 MESSAGES = [

@@ -12,7 +12,7 @@ import typer
 from ident import pipelines
 from ident.cli.answers import answer, asked, outcome, parts_of
 from ident.cli.console import EstimatePath, command_line, file_out, out_option, progress, say, show
-from ident.errors import InputError, plural
+from ident.errors import InputError
 from ident.pipelines.wishes import ExportWishes, PayloadWishes
 from ident.tell import LOG
 
@@ -58,7 +58,8 @@ def report(
             )
         answer(**outcome(done))
     else:
-        problem = f"wanted an estimate and its experiment, or two estimates or more, got {plural(len(files), 'path')}"
+        other = next((file for file in files if not _is_estimate(file)), files[0])
+        problem = f"wanted an estimate and its experiment, or two estimates or more: '{other}' is no estimate"
         raise InputError(problem, fix="Such as: ident report estimate.json experiments/NAME")
     say(f"wrote {out}" + (f" and its figures to {figures}" if figures else ""))
 

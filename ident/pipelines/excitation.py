@@ -320,8 +320,9 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
         raise ExcitationError(f"{flag} and --after are both given", fix="The experiment has a model of its own")
     before = load(wishes.after)
     if before.robot.fingerprint() != robot.fingerprint():
-        problem = f"is about another robot, '{before.robot.name}'"
-        raise ExcitationError(problem, file=wishes.after, fix="Give the robot of that experiment")
+        other = f"'{before.robot.name}' of '{before.experiment.robot.name}'"
+        problem = f"the experiment of --after is about another robot, {other}"
+        raise ExcitationError(problem, fix="Give that robot's file, or an experiment of this robot")
     loaded, found = _as_run(before, notes)
     inputs |= loaded.inputs
     experiment, warned, rates = loaded.experiment, list[Warned](), list[float]()

@@ -18,7 +18,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.cut_offs import CutOffs
-from ident.errors import ConfigError, IdentError, UnusableError, require_known
+from ident.errors import ConfigError, IdentError, UnusableError, cut, require_known
 from ident.estimate import Estimate
 from ident.experiment import Experiment
 from ident.logs import Log, LogReport, Manifest, Motion, Processing, check_log, iter_logs, iter_motions
@@ -238,9 +238,13 @@ def _checked(loaded: Loaded, name: str, processing: Processing, warned: list[War
 def require_same_model(loaded: Loaded, estimate: Estimate) -> None:
     """Raise ConfigError when the estimate is of another model than the experiment's."""
     if estimate.base.standard != loaded.model.names:
+        own = [name for name in estimate.base.standard if name not in loaded.model.names]
+        more = [name for name in loaded.model.names if name not in estimate.base.standard]
+        apart = [f"{has} {cut(', '.join(some))}" for has, some in (("alone has", own), ("lacks", more)) if some]
+        told = " and ".join(apart) or "has the same parameters in another order"
         raise ConfigError(
-            f"the estimate of '{estimate.robot}' has {len(estimate.base.standard)} parameters, this experiment's"
-            f" model of '{loaded.robot.name}' has {len(loaded.model.names)}, and they must be the same ones",
+            f"the estimate is of another model of '{estimate.robot}' than this experiment's of '{loaded.robot.name}':"
+            f" it {told}",
             file=loaded.experiment.file,
             fix="Give the experiment that the estimate comes from, or fit again",
         )

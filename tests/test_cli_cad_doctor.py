@@ -144,7 +144,8 @@ def test_doctor_accepts_a_right_table(made, once):
     result = run("doctor", made[0])
     assert result.exit_code == 0, result.output
     assert "no mistake of the list is shown" in result.output
-    assert "cannot be decided: link1" in result.output
+    assert "cannot be decided, as no motion of this fit shows it" in result.output
+    assert re.search(r"^ +frame of the centre and the tensor: link1", result.output, re.MULTILINE)
 
 
 def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, once, tmp_path):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -283,9 +284,23 @@ def diagnosis_sentences(diagnosis: Diagnosis, cad: Cad) -> list[str]:
         found += [f"    {in_units_of(cad, *numbers)}" for numbers in shown]
         if len(changed) > len(shown):
             found.append(f"    and {len(changed) - len(shown)} more numbers")
+    return found + _undecidable(diagnosis) + [f"note: {note}" for note in diagnosis.notes]
+
+
+def _undecidable(diagnosis: Diagnosis) -> list[str]:
+    """Return of each kind of mistake the links of which it cannot be decided, at all or in some of its ways."""
+    whole, parts = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     for u in diagnosis.undecidable:
-        found.append(f"cannot be decided: {u.where}: {', '.join(u.kinds)}; {u.why}")
-    return found + [f"note: {note}" for note in diagnosis.notes]
+        for said in u.kinds:
+            kind, partly, _ = said.partition(" (")
+            (parts if partly else whole)[kind].append(u.where)
+    found, n = [], len(diagnosis.corrected)
+    for kind in dict.fromkeys([*whole, *parts]):
+        each = ((how, of[kind]) for how, of in (("", whole), ("in part ", parts)) if of[kind])
+        told = (how + ("every link" if len(links) == n > 1 else ", ".join(links)) for how, links in each)
+        found.append(f"    {kind}: {'; '.join(told)}")
+    head = "cannot be decided, as no motion of this fit shows it beyond CAD's tolerance, or it would change no number:"
+    return [head, *found] if found else []
 
 
 def freed_sentences(diagnosis: Diagnosis) -> list[str]:

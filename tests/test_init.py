@@ -1481,6 +1481,23 @@ def test_torques_a_thousand_times_too_large_are_not_ready_where_no_bodies_are_kn
     assert (verdict(found.estimate, found.validation).headline == "Do not use") == heavy
 
 
+def test_logs_of_a_robot_that_carries_something_by_their_names_are_left_out(here):
+    arm(here)
+    names = ("free_no_load", "slow-loaded", "zz_payload", "fast")
+    for seed, name in enumerate(names):
+        t, q, _, tau = log(here, seed=seed, seconds=4.0)
+        pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv(f"{name}.csv", index=False)
+    told = pipelines.init("arm.urdf", [f"{name}.csv" for name in names]).told
+    experiment = ident.read_experiment(here)
+    assert {*experiment.fit, *experiment.validate} == {"free_no_load", "fast"}
+    assert "slow-loaded: left out, as the robot carries something there by its name" in told
+    for path in here.glob("*.toml"):
+        path.unlink()
+    pipelines.init("arm.urdf", [f"{name}.csv" for name in names[1:3]])
+    experiment = ident.read_experiment(here)
+    assert {*experiment.fit, *experiment.validate} == set(names[1:3])
+
+
 def test_answers_may_be_piped_in(here, monkeypatch, capsys):
     arm(here)
     for seed, name in enumerate(("one", "two")):

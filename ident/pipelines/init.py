@@ -36,8 +36,8 @@ from ident.robot.urdf import read_description, read_urdf
 FILES = ("robot.toml", "dataset.toml", "experiment.toml")
 #: Of the one log there is, the share that is kept for validation.
 KEPT = 0.3
-#: Words by which the name of a file says that it is for validation.
-VALIDATION = {"val", "valid", "validate", "validation", "test", "verify"}
+#: Words by which the name of a file says that it is for validation, and that the robot carries something.
+VALIDATION, CARRIES = {"val", "valid", "validate", "validation", "test", "verify"}, {"load", "loaded", "payload"}
 #: Which file of the recording, array, and name or number of a column.
 _Place = tuple[int, str | None, int | str]
 
@@ -128,8 +128,7 @@ def _started(
     told += mimics(robot, first.signals.robot.joint_names) if robot.suffix.lower() != ".toml" else []
     manifest, left_out = _manifest(folder, recordings)
     fit, validate, manifest, why = _parts(manifest, [r for r in recordings if r.name not in left_out], asked)
-    texts = {"dataset.toml": dataset_toml(manifest, first.signals.why, own)}
-    source = robot
+    texts, source = {"dataset.toml": dataset_toml(manifest, first.signals.why, own)}, robot
     if robot.suffix.lower() != ".toml" and not _as_it_is(robot, first.signals.robot):
         texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals, held)
         source = folder / "robot.toml"
@@ -324,7 +323,9 @@ def _parts(
     manifest: Manifest, logs: Sequence[RawRecording], asked: Asked
 ) -> tuple[list[str], list[str], Manifest, tuple[str, ...]]:
     """Return the recordings to fit, those to validate, the data set that has them, and why."""
-    spans = {log.name: log.moving() for log in logs}
+    words = {log.name: log.name.lower().replace("-", "_").split("_") for log in logs}
+    carrying = [name for name, own in words.items() if CARRIES & set(own) and not {"no", "without"} & set(own)]
+    spans = {log.name: log.moving() for log in logs if len(carrying) == len(logs) or log.name not in carrying}
     moves = {name: joints for name, (*_, joints) in spans.items()}
     most = max(int(joints.sum()) for joints in moves.values())
     whole = [name for name, joints in moves.items() if joints.sum() == most]
@@ -334,13 +335,15 @@ def _parts(
         f"{name}: {k or 'none'} of {plural(most, 'joint')} move{'s' * (k < 2)}{'' if k else ', so it is left out'}"
         for name, k in told.items()
     ]
+    why += [
+        f"{name}: left out, as the robot carries something there by its name" for name in words if name not in spans
+    ]
     if len(whole) == 1 and some and (np.any([moves[name] for name in some], axis=0) >= moves[whole[0]]).all():
         why += [f"{whole[0]} is kept for validation: the others together move as many joints"]
         return some, whole, manifest, tuple(why)
     if len(whole) > 1:
-        marked = [n for n in whole if VALIDATION & set(n.lower().replace("-", "_").split("_"))]
-        guess = marked[-1] if marked else whole[-1]
-        reason = "its name says so" if marked else "the last one that was given"
+        marked = [n for n in whole if VALIDATION & set(words[n])]
+        guess, reason = (marked[-1], "its name says so") if marked else (whole[-1], "the last one that was given")
         kept = asked("validate", "Which recording is kept for validation?", guess, reason, tuple(whole))
         parts = [n for n in whole if manifest.recording(n).file == manifest.recording(kept).file]
         aside = parts if kept == guess and len(parts) < len(whole) else [kept]

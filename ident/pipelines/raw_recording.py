@@ -109,7 +109,8 @@ def stretches(whole: NDArray[np.bool_], time: Array) -> tuple[list[tuple[int, in
 def _restarts(time: Array) -> NDArray[np.int_]:
     """Return the rows, from 0 on, at which a clock (rows,) starts again."""
     steps = np.diff(time)
-    return np.asarray(np.flatnonzero(steps < -BACK * max(float(np.median(steps)), 0.0)) + 1)
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    return np.asarray(np.flatnonzero(steps < -BACK * max(usual, 0.0)) + 1)
 
 
 #: Degrees in a radian, and how far the ratio of two logs' ways may be from that, or from 1.

@@ -60,10 +60,12 @@ def arm(folder, extra="", names=("j_one", "j_two", "j_three"), masses=(6.0, 4.0,
     return path
 
 
-def log(folder, seed=0, rate=200.0, seconds=12.0, names=("j_one", "j_two", "j_three"), period=6.0):
+def log(
+    folder, seed=0, rate=200.0, seconds=12.0, names=("j_one", "j_two", "j_three"), period=6.0, gravity=(0, 0, -9.81)
+):
     """Return t, q, qd and tau of a motion of that arm, with friction and noise."""
     rng = np.random.default_rng(seed)
-    robot = read_urdf(folder / "arm.urdf", keep=names)
+    robot = read_urdf(folder / "arm.urdf", keep=names).with_gravity(np.array(gravity))
     t = np.arange(int(seconds * rate)) / rate
     w = 2 * np.pi * np.arange(1, 5) / period
     a, b = rng.normal(size=(2, 4, N)) * 0.45 / np.arange(1, 5)[:, None]
@@ -1496,6 +1498,28 @@ def test_logs_of_a_robot_that_carries_something_by_their_names_are_left_out(here
     pipelines.init("arm.urdf", [f"{name}.csv" for name in names[1:3]])
     experiment = ident.read_experiment(here)
     assert {*experiment.fit, *experiment.validate} == set(names[1:3])
+
+
+@pytest.mark.parametrize(
+    ("gravity", "gain", "said"),
+    [
+        ((0.0, -9.81, 0.0), 1.0, "they ask for gravity along ("),
+        ((6.94, 0.0, 6.94), 1.0, "they ask for gravity along ("),
+        ((0.0, 0.0, -9.81), 1.0, ""),
+        ((0.0, -9.81, 0.0), 0.05, ""),  # another unit besides: nothing is as large as it is
+    ],
+)
+def test_torques_of_a_robot_that_is_mounted_otherwise_stay_in_n_m(here, gravity, gain, said):
+    arm(here)
+    t, q, _, tau = log(here, gravity=gravity)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", gain * tau)}).to_csv("one.csv", index=False)
+    (told,) = (line for line in pipelines.init("arm.urdf", ["one.csv"]).told if line.startswith("torque: "))
+    assert ("they ask for gravity" in told) == bool(said)
+    if said:
+        found = [float(x) for x in re.search(r"along \((.+?)\) m/s", told)[1].split(", ")]
+        np.testing.assert_allclose(found, gravity, atol=1.0)
+        manifest = ident.read_manifest(here / "dataset.toml")
+        assert all(np.all(r.torque.gain == 1.0) and r.torque.unit == "N m" for r in manifest.recordings)
 
 
 def test_answers_may_be_piped_in(here, monkeypatch, capsys):

@@ -81,6 +81,26 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
     return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, sign, lever, noise)
 
 
+def gravity_of(robot: Robot, inertials: Array, t: Array, q: Array, columns: Array) -> tuple[Array, float, float]:
+    """Return the gravity (3,) [m/s^2] that torques (N, n) [N m; N] ask for of bodies (n, 10) as they are, and which
+    share of these is left with the robot's own and with that one; each joint has friction, drive inertia and offset.
+    """
+    q, qd, qdd, smooth, _ = _states(t, q, columns)
+    still = robot.with_gravity(np.zeros(3))
+    left = smooth - inverse_dynamics(still, inertials, q, qd, qdd)
+    pulls = np.array([inverse_dynamics(robot.with_gravity(x), inertials, q, 0 * q, 0 * q) for x in np.eye(3)])
+    size, each = np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0), []
+    for j in np.flatnonzero(size > 0.0):
+        speed = np.percentile(np.abs(qd[:, j]), 90)
+        own = np.column_stack([np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(q))])
+        rows = np.column_stack([pulls[:, :, j].T, left[:, j]])
+        each.append((rows - own @ _slopes(own, rows)) / np.sqrt(size[j]))
+    rows = np.concatenate(each)
+    found = np.linalg.lstsq(rows[:, :3], rows[:, 3], rcond=1e-9)[0]
+    before, after = (float(np.sum((rows[:, 3] - rows[:, :3] @ g) ** 2)) / len(each) for g in (robot.gravity, found))
+    return found, before, after
+
+
 def unexplained(robot: Robot, t: Array, q: Array, columns: Array, matrix: Array) -> Array:
     """Return the share of each column's variance (n,) that no bodies and no friction, of motors or joints, explain.
 

@@ -95,6 +95,8 @@ def gravity_of(robot: Robot, inertials: Array, t: Array, q: Array, columns: Arra
         own = np.column_stack([np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(q))])
         rows = np.column_stack([pulls[:, :, j].T, left[:, j]])
         each.append((rows - own @ _slopes(own, rows)) / np.sqrt(size[j]))
+    if not each:
+        return robot.gravity, 1.0, 1.0
     rows = np.concatenate(each)
     found = np.linalg.lstsq(rows[:, :3], rows[:, 3], rcond=1e-9)[0]
     before, after = (float(np.sum((rows[:, 3] - rows[:, :3] @ g) ** 2)) / len(each) for g in (robot.gravity, found))

@@ -1,6 +1,6 @@
 """How often `ident init` reads a log that nobody described as it was meant: columns, units, rate.
 
-    python experiments/benchmarks/init.py [SEED] [LOGS] [--gains | --lifts]
+    python experiments/benchmarks/init.py [SEED] [LOGS] [--gains | --lifts | --mounted]
 
 Arms of 2, 3, 6 and 7 joints as URDF, with bodies 25 % off or without any, some with a gripper that no log has; 15 to
 30 s at 50 to 1000 Hz; noise. Named in one of many ways or not at all, shuffled, in degrees or radians, time in s to ns
@@ -21,10 +21,15 @@ these 2 off by more than 1.6 (bodies are up to 1.6 times off). What is in N m an
 With --lifts: arms on a lift whose force has all of gravity, half of it or none; is it left out? Set on seed
 4101 (60): of 22 without gravity 11 are, of 38 others none. Drawn after that, seed 4103 (150): of 49 without gravity 26,
 of 101 others none. The factor was first 10 and found 8 of 22 there; seed 4102 (150), drawn for it, 8 of 49.
+
+With --mounted: arms on a wall or at a ceiling whose files say that they stand, torques in N m or another unit; is the
+other gravity told? Set on seed 5001 (100): of 38 that are turned and in N m 27 are. Drawn after that, seed 5002 (100):
+of 50 43, of 50 others none; those that are not told have two joints for the most, whose offsets are about as likely.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -310,9 +315,41 @@ def lifted(rng: np.random.Generator, folder: Path) -> str:
     return result + f", {'FALSE' if others - {names[without]} else 'the other one without, too'}" * bool(others)
 
 
+def mounted(rng: np.random.Generator, folder: Path) -> str:
+    """Return what is said of torques of an arm on a wall or at the ceiling whose file says that it stands, or stands.
+
+    Some torques are in another unit, although they are called torques.
+    """
+    n, turned, other = int(rng.choice([2, 3, 6, 7])), bool(rng.random() < 0.6), bool(rng.random() < 0.25)
+    names, t = [f"joint{i + 1}" for i in range(n)], np.arange(4000) / 200.0
+    true = bodies(n) * rng.uniform(0.7, 1.3, (n, 1))
+    (folder / "arm.urdf").write_text(
+        urdf(rng, n, names, true * rng.uniform(0.8, 1.25, (n, 1)), False), encoding="utf-8"
+    )
+    robot = read_urdf(folder / "arm.urdf")
+    up = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1]])[rng.integers(5)]
+    there = robot.with_gravity(9.81 * up) if turned else robot
+    model = Model(there, (DriveInertia(), Viscous(), Coulomb()))
+    q, qd, qdd = motion(rng, n, t)
+    theta = np.concatenate([true.ravel(), rng.uniform(0.05, 0.5, n), *rng.uniform(0.3, 2.0, (2, n))])
+    tau = torque(model, theta, q, qd, qdd) / (rng.uniform(5.0, 50.0) if other else 1.0)
+    tau += rng.normal(size=tau.shape) * 0.02 * tau.std(axis=0)
+    columns = {"t": t} | {f"q{j}": q[:, j] for j in range(n)} | {f"tau{j}": tau[:, j] for j in range(n)}
+    rows = [",".join(f"{x:.9g}" for x in row) for row in np.column_stack(list(columns.values()))]
+    (folder / "log.csv").write_text("\n".join([",".join(columns), *rows, ""]), encoding="utf-8")
+    said = " ".join(pipelines.init(folder / "arm.urdf", [folder / "log.csv"], into=folder).told)
+    found = re.search(r"gravity along \((.+?)\) m/s", said)
+    result = f"{n} joints, {'turned' if turned else 'stands'}, {'another unit' if other else 'N m'}: "
+    if found is None:
+        return result + "silent"
+    asked = np.array([float(x) for x in found[1].split(", ")])
+    near = asked @ there.gravity > 0.94 * 9.81 * np.linalg.norm(asked)
+    return result + ("named" if near and turned and not other else "FALSE")
+
+
 def main() -> None:
     seed, logs = (int(x) for x in ([a for a in sys.argv[1:] if not a.startswith("--")] + ["1", "60"])[:2])
-    if case := {"--gains": guessed, "--lifts": lifted}.get(sys.argv[-1]):
+    if case := {"--gains": guessed, "--lifts": lifted, "--mounted": mounted}.get(sys.argv[-1]):
         told = Counter[str]()
         for k in range(logs):
             with tempfile.TemporaryDirectory() as folder:

@@ -42,7 +42,7 @@ LEVER = 0.005
 WEIGHTLESS, POSTURES = 5.0, 200
 #: Gravity [m/s^2] that torques ask for is believed where it is about as large as it is, turned from the robot's own by
 #: more than that cosine, and leaves so little of the torques' squares, and of those that are left with the robot's own.
-GRAVITY, TURNED, LEFT = (9.0, 10.7), 0.94, (0.2, 0.2)
+GRAVITY, TURNED, LEFT = (7.7, 12.5), 0.94, (0.2, 0.2)
 #: A column that is so much like a position or its change is no torque.
 COPY = 0.998
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from doctor_cases import case
 from synthetic import states
 
 from ident.cad.table import Cad
@@ -18,11 +19,13 @@ from ident.compare.causes.geometries import Geometry, geometries
 from ident.compare.causes.hidden import screened
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.ordinary import Candidate, ordinary
+from ident.compare.causes.other_geometries import size_of
 from ident.compare.causes.reading import Reading, rows_of
-from ident.compare.causes.tables import Table
+from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import MEND, ROBUST, touched
 from ident.compare.causes.traces import explained
 from ident.compare.causes.weighing import Weighed, Weigher
+from ident.compare.doctor import doctor
 from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.estimate import NamedCause
 from ident.logs import Motion
@@ -30,6 +33,7 @@ from ident.logs.motion import split
 from ident.model import Balancer, Coulomb, DriveInertia, Model, Offset, SmoothCoulomb, Viscous, torque
 from ident.model.coupling import coupled_drive
 from ident.pipelines.doctor import already_doubted, beside_loss, causes_of
+from ident.regression import compress
 from ident.report import outcome_text
 from ident.report.outcome_text import lines_in
 from ident.robot import Joint, Robot, read_robot
@@ -704,6 +708,23 @@ def test_a_zero_that_is_off_is_told_by_a_table_that_is_right_but_for_it(j: int, 
     assert float(re.fullmatch(r"its zero is off by (\S+) degrees", cause.what)[1]) == pytest.approx(degrees, abs=0.4)
     assert cause.mend.startswith("add ")
     assert cause.asserted
+
+
+@pytest.mark.parametrize("factor", [1.11, 1.0])
+def test_a_length_that_is_off_is_told_by_a_table_that_is_right_but_for_it(factor: float) -> None:
+    """The torques alone do not tell: bodies make up for it within the noise."""
+    c = case(7223, 0, share=0.005)
+    robot = c.model.robot
+    longer = replace(robot, joints=(robot.joints[0], _longer(robot.joints[1], factor), *robot.joints[2:]))
+    model, table = replace(c.model, robot=longer), Table(Cad(robot.links, c.cad, "cad.csv"))
+    faults = doctor(table_search(model, compress(model, c.motion), table, [c.motion])).faults
+    if factor == 1.0:
+        assert not faults
+        return
+    (fault,) = faults
+    assert (fault.where, fault.what.split(" of ")[0], fault.asserted) == ("joint2", "its distance", True)
+    assert 1.0 + size_of(fault.what)[0] == pytest.approx(1.0 / factor, abs=0.03)
+    assert not size_of(fault.what)[1]
 
 
 def gantry() -> Robot:

@@ -1522,6 +1522,18 @@ def test_torques_of_a_robot_that_is_mounted_otherwise_stay_in_n_m(here, gravity,
         assert all(np.all(r.torque.gain == 1.0) and r.torque.unit == "N m" for r in manifest.recordings)
 
 
+def test_columns_that_say_a_joint_by_a_letter_and_that_they_are_measured_may_be_positions(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    wanted, read = ({f"{axis}_{word}": q[:, k] for k, axis in enumerate("XYZ")} for word in ("soll", "ist"))
+    torques = {f"{axis}_moment_Nm": tau[:, k] for k, axis in enumerate("XYZ")}
+    pd.DataFrame({"Zeit_s": t, **wanted, **read, **torques}).to_csv("one.csv", index=False)
+    found = pipelines.init("arm.urdf", ["one.csv"])
+    assert [c for q, c in found.answers if q.key == "positions"] == ["X_ist to Z_ist"]
+    (first, *_) = ident.read_manifest(here / "dataset.toml").recordings
+    assert first.position.columns == ("X_ist", "Y_ist", "Z_ist")
+
+
 def test_answers_may_be_piped_in(here, monkeypatch, capsys):
     arm(here)
     for seed, name in enumerate(("one", "two")):

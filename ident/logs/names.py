@@ -231,12 +231,17 @@ def _with_words(found: list[tuple[str, str | int]], stems: Sequence[str], n: int
         alone = {stem for stem, k in many.items() if k > 1 and (k >= n or len(many) < 3)}
         new = {at: pair for at, pair in group.items() if pair[1] and at not in rests and stems[at] not in alone}
         if len(new) + sum(not run for _, run in group.values()) > 1 and not _crossed([run for _, run in new.values()]):
-            rests |= {at: pair for at, pair in new.items() if said_by(pair[0]).quantity in SIGNALS}
+            rests |= {at: pair for at, pair in new.items() if _a_signal(said_by(pair[0]))}
     places: dict[_Words, int] = {}
     for at in sorted(rests):
         rest, run = rests[at]
         found[at] = rest, places.setdefault(run, len(places) + 1)
     return found
+
+
+def _a_signal(said: Named) -> bool:
+    """Return whether a name may be that of a signal: by its quantity, or as X_ist and X_soll, which say no more."""
+    return said.quantity in SIGNALS or (not said.quantity and bool(said.origin))
 
 
 def _runs(label: str) -> Iterator[tuple[str, _Words]]:

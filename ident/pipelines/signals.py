@@ -208,7 +208,7 @@ def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why
     whole = any(len(f.columns) == len(joints) for f in unnamed if not f.quantity)
     if not forces and not whole and 2 < columns < 2 * len(joints) and columns % 2 == 0:  # a gripper is seldom logged
         joints = joints[: columns // 2]
-    every = windows(unnamed, len(joints))
+    every = tuple(sorted(windows(unnamed, len(joints)), key=lambda w: w.origin == "commanded"))
     fits = [w for w in every if fitting_units(w.values, arm.of(joints))]
     choices = [*fits, *(w for w in every if w not in fits), *named]
     if not choices:

@@ -16,6 +16,7 @@ from ident.arrays import Array
 from ident.cad.table import COLUMNS, Cad
 from ident.compare.causes.described import DH, Described
 from ident.compare.causes.mistakes import WEIGHTLESS, Mistake, pulled
+from ident.compare.causes.other_geometries import asked_for, size_of, usual_ones
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.terms import PART
 from ident.compare.causes.weighing import Weighed, Weigher
@@ -33,7 +34,6 @@ from ident.model.terms import lines
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
 from ident.robot.robot import Robot
-from ident.spatial.inertia import Pose
 from ident.tables import below
 
 #: Numbers of one fault that are told.
@@ -42,10 +42,6 @@ SHOWN = 3
 _EXACT = 0.015
 #: How often all gains are sought in turn.
 _ROUNDS = 4
-#: Units of length that a robot file may be in where another is declared.
-_LENGTHS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
-#: What is said of a zero, and how far off [deg] that of any robot may be.
-_ZERO, _ZERO_OFF = "its zero is off by {:g} degrees", 1.5
 _ELSEWHERE = ("gravity", "geometry", "elastic")
 #: Standard deviations of gains, of zeros [rad] and of densities of links, and gains [log] that any robot has.
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
@@ -89,7 +85,7 @@ class Found:
                 return True
             case Unexplained(part="density", asked=(factor,)):
                 return abs(log(factor)) <= DENSITIES
-            case OtherView() if 0.0 < abs(_zero_off(self.fault)) <= _ZERO_OFF:
+            case OtherView() if size_of(self.fault.what)[1]:
                 return True
             case OtherView(_, "elastic"):
                 return bool(np.all(self.before.left - self.after.left <= PART**2 * self.before.torques))
@@ -133,7 +129,7 @@ def table_search(
     gains = own_gains(evidence(model, regression, {}))
     gains = np.where(np.abs(np.log(gains)).max() < _EXACT, 1.0, gains)
     same = model.robot is robot
-    others = {**table.geometries, **_lengths(robot), **_zeros(robot)} if same else {}
+    others = {**table.geometries, **usual_ones(robot)} if same else {}
 
     def with_geometries(geometries: Mapping[str, Robot]) -> Search:
         return searching(
@@ -153,9 +149,8 @@ def table_search(
         )
 
     found = with_geometries(others)
-    asked = found.zeros_asked(found.space.start(found.table)) if same else {}
-    turned = dict(_turned(robot, j, round(float(np.rad2deg(angle)), 1)) for j, angle in asked.items())
-    return with_geometries({**others, **turned}) if turned else found
+    asked = asked_for(found, with_geometries, robot) if same and motions else {}
+    return with_geometries({**others, **asked}) if asked else found
 
 
 def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence[Fault], table: Table) -> list[Found]:
@@ -168,7 +163,7 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
         after = _told(weigher, reading, search, search.space.of(search.table, moves))
         kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ELSEWHERE else f"CAD {fault.kind}"
         mend = _mend(fault, table, reading.robot)
-        file = table.described.offset_in if _zero_off(fault) else None
+        file = table.described.offset_in if fault.what.startswith("its zero") else None
         mistake = Mistake(kind, fault.where, fault.what, mend, lambda r, _: r, changed=file)
         found.append(Found(mistake, fault, before, after))
         before = after
@@ -223,36 +218,6 @@ def _springs(model: Model) -> dict[str, Term]:
     }
 
 
-def _zeros(robot: Robot) -> dict[str, Robot]:
-    """Return the robot with a joint's zero a quarter or half a turn off, by the joint and what is mistaken."""
-    turning = (j for j, joint in enumerate(robot.joints) if not joint.slides)
-    return dict(_turned(robot, j, turn) for j in turning for turn in (90.0, -90.0, 180.0))
-
-
-def _turned(robot: Robot, j: int, degrees: float) -> tuple[str, Robot]:
-    """Return what is mistaken of a joint whose zero is off by so much, and the robot with it."""
-    joint = robot.joints[j]
-    turned = replace(joint, placement=joint.pose(np.deg2rad(degrees)))
-    joints = (*robot.joints[:j], turned, *robot.joints[j + 1 :])
-    return f"{joint.name}: {_ZERO.format(degrees)}", replace(robot, joints=joints)
-
-
-def _lengths(robot: Robot) -> dict[str, Robot]:
-    """Return the robot with its lengths in another unit, by what it then is."""
-    found = {}
-    for words, factor in _LENGTHS.items():
-        if 0.02 < robot.reach * factor < 20.0:
-            places = (Pose(j.placement.rotation, factor * j.placement.position) for j in robot.joints)
-            joints = (replace(j, placement=place) for j, place in zip(robot.joints, places, strict=True))
-            found[f"that with all lengths {words}"] = replace(robot, joints=tuple(joints))
-    return found
-
-
-def _zero_off(fault: Fault) -> float:
-    """Return by how many degrees a fault says that a zero is off, 0 for any other fault."""
-    return float(fault.what.split()[-2]) if fault.what.startswith("its zero") else 0.0
-
-
 def _mend(fault: Fault, table: Table, robot: Robot) -> str:
     """Return what to change, and where."""
     if fault.what == WITHOUT:
@@ -261,8 +226,10 @@ def _mend(fault: Fault, table: Table, robot: Robot) -> str:
         axis = fault.what.split()[3]  # such as "-z"
         size = float(np.linalg.norm(robot.gravity)) * (-1.0 if axis[0] == "-" else 1.0)
         return table.described.gravity(size * np.eye(3)["xyz".index(axis[1])])
-    if _zero_off(fault):
-        return f"add {_zero_off(fault):g} degrees to {table.described.offset}"
+    if fault.what.startswith("its zero"):
+        return f"add {size_of(fault.what)[0]:g} degrees to {table.described.offset}"
+    if fault.what.startswith("its distance"):
+        return f"multiply it by {1.0 + size_of(fault.what)[0]:.4g}"
     if fault.kind == "geometry":
         return "describe the robot so"
     if fault.kind == "elastic":

@@ -1522,6 +1522,18 @@ def test_torques_of_a_robot_that_is_mounted_otherwise_stay_in_n_m(here, gravity,
         assert all(np.all(r.torque.gain == 1.0) and r.torque.unit == "N m" for r in manifest.recordings)
 
 
+@pytest.mark.parametrize(("ticks", "times"), [(1e4, "10 times as fast"), (1e5, "0.1 times as fast"), (1e3, "")])
+def test_a_time_in_another_unit_is_told_by_the_torques(here, ticks, times):
+    arm(here, masses=(6.0, 14.0, 8.0))
+    t, q, _, tau = log(here, period=2.0)
+    pd.DataFrame({"time": ticks * t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("one.csv", index=False)
+    told = " ".join(line for line in pipelines.init("arm.urdf", ["one.csv"]).told if line.startswith("torque: "))
+    assert ("accelerated" in told) == bool(times)
+    assert times in told
+    if times:
+        assert "`time = { rate_hz = 200 }`" in told
+
+
 def test_columns_that_say_a_joint_by_a_letter_and_that_they_are_measured_may_be_positions(here):
     arm(here)
     t, q, _, tau = log(here)

@@ -25,6 +25,8 @@ of 101 others none. The factor was first 10 and found 8 of 22 there; seed 4102 (
 With --mounted: arms on a wall or at a ceiling whose files say that they stand, torques in N m or another unit; is the
 other gravity told? Set on seed 5001 (100): of 38 that are turned and in N m 27 are. Drawn after that, seed 5002 (100):
 of 50 43, of 50 others none; those that are not told have two joints for the most, whose offsets are about as likely.
+Of the same arms with time stamps of 0.1 or 0.01 ms that are called "time" (seed 5003, 80): of 27 that stand, in N m, 19
+are told, with the right rate; of 40 in ms none.
 """
 
 from __future__ import annotations

@@ -86,21 +86,38 @@ def gravity_of(robot: Robot, inertials: Array, t: Array, q: Array, columns: Arra
     share of these is left with the robot's own and with that one; each joint has friction, drive inertia and offset.
     """
     q, qd, qdd, smooth, _ = _states(t, q, columns)
-    still = robot.with_gravity(np.zeros(3))
-    left = smooth - inverse_dynamics(still, inertials, q, qd, qdd)
+    left = smooth - inverse_dynamics(robot.with_gravity(np.zeros(3)), inertials, q, qd, qdd)
     pulls = np.array([inverse_dynamics(robot.with_gravity(x), inertials, q, 0 * q, 0 * q) for x in np.eye(3)])
-    size, each = np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0), []
+    rows = _beside_friction(qd, qdd, np.array([*pulls, left]), smooth)
+    found = np.asarray(np.linalg.lstsq(rows[:, :3], rows[:, 3], rcond=1e-9)[0])
+    before, after = (float(np.sum((rows[:, 3] - rows[:, :3] @ g) ** 2)) for g in (robot.gravity, found))
+    return found, before, after
+
+
+def pace_of(robot: Robot, inertials: Array, t: Array, q: Array, columns: Array) -> tuple[float, float, float, float]:
+    """Return of how much gravity and of how large accelerations of bodies (n, 10) torques (N, n) [N m; N] are, relative
+    to what is logged, and which share of these is left with accelerations as they are and with those.
+    """
+    q, qd, qdd, smooth, _ = _states(t, q, columns)
+    gravity = inverse_dynamics(robot, inertials, q, 0 * q, 0 * q)
+    inertia = inverse_dynamics(robot, inertials, q, qd, qdd) - gravity
+    rows = _beside_friction(qd, qdd, np.array([gravity, inertia, smooth]), smooth)
+    found = np.linalg.lstsq(rows[:, :2], rows[:, 2], rcond=1e-9)[0]
+    left = rows[:, 2] - rows[:, 1]
+    left -= rows[:, 0] * (rows[:, 0] @ left) / max(float(rows[:, 0] @ rows[:, 0]), 1e-300)
+    return float(found[0]), float(found[1]), float(left @ left), float(np.sum((rows[:, 2] - rows[:, :2] @ found) ** 2))
+
+
+def _beside_friction(qd: Array, qdd: Array, parts: Array, smooth: Array) -> Array:
+    """Return parts (k, N, n) of torques as rows (n N, k) without what each joint's friction, drive inertia and offset
+    explain of them, such that all squares of the torques smooth (N, n) sum to 1; joints without any are left out.
+    """
+    size, each = np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0), [np.zeros((0, len(parts)))]
     for j in np.flatnonzero(size > 0.0):
         speed = np.percentile(np.abs(qd[:, j]), 90)
-        own = np.column_stack([np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(q))])
-        rows = np.column_stack([pulls[:, :, j].T, left[:, j]])
-        each.append((rows - own @ _slopes(own, rows)) / np.sqrt(size[j]))
-    if not each:
-        return robot.gravity, 1.0, 1.0
-    rows = np.concatenate(each)
-    found = np.linalg.lstsq(rows[:, :3], rows[:, 3], rcond=1e-9)[0]
-    before, after = (float(np.sum((rows[:, 3] - rows[:, :3] @ g) ** 2)) / len(each) for g in (robot.gravity, found))
-    return found, before, after
+        own = np.column_stack([np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(qd))])
+        each.append((parts[:, :, j].T - own @ _slopes(own, parts[:, :, j].T)) / np.sqrt(size[j]))
+    return np.asarray(np.concatenate(each) / np.sqrt(max(len(each) - 1, 1)))
 
 
 def unexplained(robot: Robot, t: Array, q: Array, columns: Array, matrix: Array) -> Array:

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.compare.columns import Evidence, evidence, gravity_of
+from ident.compare.columns import Evidence, evidence
 from ident.errors import LogError
 from ident.logs.manifest import RAW, UNITS, si_factor
 from ident.logs.names import named
 from ident.logs.raw import Column
 from ident.logs.recognised import ALIKE, Family, related, windows
 from ident.logs.unscaled import weight
+from ident.pipelines.gravity_and_time import of_gravity_and_time
 from ident.pipelines.questions import Asked, one_of, ranked, words
 from ident.robot import Joint, Robot
 
@@ -40,9 +41,6 @@ LEVER = 0.005
 #: Links that weigh so many times the largest torque of their joint, and of what they do at the middle one, are held by
 #: something else; at how many postures they are weighed.
 WEIGHTLESS, POSTURES = 5.0, 200
-#: Gravity [m/s^2] that torques ask for is believed where it is about as large as it is, turned from the robot's own by
-#: more than that cosine, and leaves so little of the torques' squares, and of those that are left with the robot's own.
-GRAVITY, TURNED, LEFT = (7.7, 12.5), 0.94, (0.2, 0.2)
 #: A column that is so much like a position or its change is no torque.
 COPY = 0.998
 
@@ -146,7 +144,7 @@ def torques(
 
 
 def _as_mounted(log: _Log, family: Family) -> tuple[_Log, str]:
-    """Return the log with the gravity that its torques ask for in N m, where it is another one, and what to say of it.
+    """Return the log with the gravity that its torques ask for, where these are called so, and what to say of it.
 
     Bodies tell columns and units only where gravity is right: one on a wall would else be logged in amperes.
     """
@@ -154,15 +152,8 @@ def _as_mounted(log: _Log, family: Family) -> tuple[_Log, str]:
     if not named or log.bodies is None or np.isnan(log.bodies).any():
         return log, ""
     tau = np.column_stack([c.values for c in family.columns])
-    found, before, after = gravity_of(log.robot, log.bodies, log.t, log.q, tau)
-    own, size = log.robot.gravity, float(np.linalg.norm(found))
-    turned = found @ own < TURNED * size * np.linalg.norm(own)
-    if not turned or not GRAVITY[0] < size < GRAVITY[1] or after > min(LEFT[0], LEFT[1] * before):
-        return log, ""
-    said = ", ".join(f"{x:.3g}" for x in found)
-    note = f"in N m they ask for gravity along ({said}) m/s^2 of the base, which the robot file has along"
-    note += f" ({', '.join(f'{x:.3g}' for x in own)}): is it mounted so? In robot.toml that is `gravity = [{said}]`"
-    return replace(log, robot=log.robot.with_gravity(found)), note
+    robot, note = of_gravity_and_time(log.robot, log.bodies, log.t, log.q, tau)
+    return replace(log, robot=robot), note
 
 
 def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> str:

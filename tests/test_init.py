@@ -26,6 +26,7 @@ from ident.cli.main import main
 from ident.compare.columns import evidence
 from ident.dynamics import inverse_dynamics
 from ident.errors import CadError, IdentError, InputError, LogError
+from ident.estimate import neutral_prior
 from ident.logs.check import check_log
 from ident.logs.log import span
 from ident.logs.names import named
@@ -34,6 +35,7 @@ from ident.logs.readings import lost
 from ident.logs.recognised import clocks, families, related
 from ident.logs.stream import iter_logs
 from ident.model import Model, Viscous, torque
+from ident.pipelines.certain import heavy_drives
 from ident.pipelines.questions import Asked, Question
 from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict
@@ -435,6 +437,11 @@ def test_a_slide_whose_drive_would_weigh_tonnes_is_in_another_unit(here):
         "Do not use yet",
     )
     assert "its position is in another unit: its drive would be of" in found.estimate.causes[0].what
+    drive = found.estimate.theta[found.loaded.model.index("j_one.drive_inertia")]
+    unknown = replace(found.loaded, prior=neutral_prior(found.loaded.robot))
+    assert bool(list(heavy_drives(replace(found, loaded=unknown)))) == (drive > 1e5)
+    light = replace(found.estimate, theta=np.where(found.estimate.theta == drive, 650.0, found.estimate.theta))
+    assert not list(heavy_drives(replace(found, loaded=unknown, estimate=light)))
 
 
 def test_a_joint_that_follows_another_is_named_and_no_gain_that_makes_up_for_it(here):

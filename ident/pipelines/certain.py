@@ -26,8 +26,9 @@ _GAINS = (
 _REACH = "if it is in degrees, or of the motor, write so (`unit` takes a list); if not, right limits in the robot file"
 _UNIT = "write the unit that the controller's manual says, and take `guessed` out"
 _TIED = "fix it, and log the others alone; what else seems wrong with this joint may come of it"
-#: A slide's drive is no heavier than so many times all links: screws of a small pitch reach a tenth of that.
-_DRIVEN = 100.0
+#: A slide's drive is no heavier than so many times all links: screws of a small pitch reach a tenth of that. Links of
+#: which nobody knows anything weigh so much [kg], at least: a gantry moves tonnes, mm that are read as m millions.
+_DRIVEN, _UNKNOWN = 100.0, 1000.0
 
 
 def guessed(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
@@ -94,6 +95,7 @@ def heavy_drives(result: Result) -> Iterator[tuple[str, str, str]]:
     robot, theta = result.loaded.robot, result.estimate.theta
     value = {} if theta is None else dict(zip(result.loaded.model.names, theta.tolist(), strict=True))
     links = max(float(x[:, 0].sum()) for x in (result.loaded.prior.inertials, neutral_prior(robot).inertials))
+    links = max(links, _UNKNOWN) if all(result.loaded.prior.neutral) else links
     for joint in (j.name for j in robot.joints if j.slides):
         if (kg := value.get(f"{joint}.{DriveInertia.kind.name}", 0.0)) > _DRIVEN * links:
             what = f"its position is in another unit: its drive would be of {kg:.3g} kg, all links {links:.3g}"

@@ -11,11 +11,11 @@ import numpy as np
 
 from ident.arrays import Array, significant
 from ident.logs.check import END, START, transients
-from ident.logs.clock import Clock, find_clock, freshly_read, on_clock
+from ident.logs.clock import Clock, find_clock, freshly_read, on_clock, only
 from ident.logs.filter import HIGHEST, factors_below, resample, thinned_band
 from ident.logs.log import Log
 from ident.logs.process import ALIKE, Processing
-from ident.logs.readings import ENOUGH, interpolated, leap, position_quantum, spikes
+from ident.logs.readings import ENOUGH, gaps, interpolated, leap, position_quantum, spikes
 
 #: Both sides are low-passed at these many times the band of the motion's velocity: in a fit, and where it is judged.
 FITTED, JUDGED = 64.0, 8.0
@@ -270,9 +270,15 @@ def reaching(judged: Processing, logs: Sequence[Log], left: Sequence[str] = AUTO
 
 
 def _clocks(logs: Sequence[Log], processing: Processing) -> list[tuple[Log, Clock]]:
-    """Return the logs that say something, each with its clock, as `processing` has it."""
-    said = [log for log in logs if len(log.t) > SHORT and leap(log.t) is None]
+    """Return the logs that say something, between their gaps, each with its clock, as `processing` has it."""
+    said = [part for log in logs for part in unbroken(log) if len(part.t) > SHORT and leap(part.t) is None]
     return [(log, find_clock(log) if processing.clock == "auto" else Clock()) for log in said]
+
+
+def unbroken(log: Log) -> list[Log]:
+    """Return the stretches of a log between its gaps; the log itself where it has none."""
+    stretch = np.cumsum(np.isin(np.arange(len(log.t)), gaps(log.t)[0] + 1))
+    return [log] if not stretch[-1] else [only(log, stretch == k) for k in range(stretch[-1] + 1)]
 
 
 def even_grid(logs: Sequence[Log]) -> float | None:

@@ -12,9 +12,9 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.errors import LogError, plural
-from ident.logs.clock import find_clock, usual_steps
+from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
-from ident.logs.readings import position_quantum, saturated, spikes
+from ident.logs.readings import gaps, position_quantum, saturated, spikes, usual_steps
 from ident.logs.recognised import LATE_ROWS, lateness, related
 from ident.logs.unscaled import SMALL, unscaled
 from ident.robot import Robot
@@ -167,9 +167,12 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
     if len(lost):
         count = int(missing[lost].sum())
         gone = f"{count} row{'s seem' if count > 1 else ' seems'} to be missing {_after(log, lost, dt)}"
-        yield Finding("dropped rows", log.rows(lost), f"{gone}, where {_ms(usual[lost[0]])} is usual")
+        yield Finding(
+            "dropped rows", log.rows(lost), f"{gone}, where {_ms(usual[lost[0]])} is usual{_beside(log, lost)}"
+        )
     if len(late) and clock.rows == "stamps":
-        yield Finding("gap", log.rows(late), f"a gap {_after(log, late, dt)}, where {_ms(usual[late[0]])} is usual")
+        gone = f"a gap {_after(log, late, dt)}, where {_ms(usual[late[0]])} is usual"
+        yield Finding("gap", log.rows(late), gone + _beside(log, late))
     short = np.flatnonzero(dt < SHORT * usual)
     if len(short) and clock.rows == "stamps":
         often = usual[short[0]]
@@ -186,6 +189,10 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
         taken = f"{clock}" if clock.rows == "stamps" else f"{clock}; taken so unless clock = 'stamps'"
         differ = f"the time steps differ: {most}, from {_ms(dt.min())} to {_ms(dt.max())}; {taken}"
         yield Finding("irregular sampling", (), differ)
+
+
+def _beside(log: Log, at: np.ndarray) -> str:
+    return "; no row counts that filters bring together across it" if np.isin(at, gaps(log.t)[0]).any() else ""
 
 
 def _after(log: Log, at: np.ndarray, dt: Array) -> str:

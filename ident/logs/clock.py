@@ -1,5 +1,5 @@
 """When the rows of a log were taken: as their stamps say, evenly, or as the positions tell where rows were lost; and
-where their rate changes midway.
+with the rows that gaps in its time lack.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ident.arrays import Array
-from ident.logs.filter import interpolate
+from ident.logs.filter import bend, interpolate
 from ident.logs.log import Log
-from ident.logs.readings import ENOUGH, SAME, leap, position_quantum
+from ident.logs.readings import ENOUGH, SAME, gaps, leap, position_quantum
 
 #: Rows at either side of a step from which a cubic says how the joints move across it, one of these; its terms.
 SIDES, TERMS = (6, 12, 24, 48), 4
@@ -282,7 +282,7 @@ def find_clock(log: Log) -> Clock:
     if held > 1:
         fresh = _fresh(q, held)
         return replace(_smoothest(t[fresh], q[fresh]), held=held) if fresh.sum() > 10 * len(NEIGHBOURS) else Clock()
-    found, looked_at = _smoothest(t, q), log if len(t) == len(log.t) else _only(log, np.arange(len(log.t)) < ENOUGH)
+    found, looked_at = _smoothest(t, q), log if len(t) == len(log.t) else only(log, np.arange(len(log.t)) < ENOUGH)
     steps = np.diff(t)
     regular = found.rows == "even" or bool(np.abs(steps / np.median(steps) - 1.0).max() < LATE)
     if regular and silent_steps(looked_at) is not None:
@@ -332,7 +332,7 @@ def on_clock(log: Log, clock: Clock, before: int = 0) -> Log:
 def freshly_read(log: Log, clock: Clock) -> Log:
     """Return a log on its clock; of one whose positions are held only the rows at which they were read."""
     on = on_clock(log, clock)
-    return on if clock.held == 1 else _only(on, _fresh(log.q, clock.held))
+    return on if clock.held == 1 else only(on, _fresh(log.q, clock.held))
 
 
 def _moved(log: Log, clock: Clock) -> Log:
@@ -340,10 +340,10 @@ def _moved(log: Log, clock: Clock) -> Log:
     if found is None:
         return log
     count, sound = found
-    return replace(_only(log, sound), t=clock.start + clock.step * count[sound])
+    return replace(only(log, sound), t=clock.start + clock.step * count[sound])
 
 
-def _only(log: Log, rows: NDArray[np.bool_]) -> Log:
+def only(log: Log, rows: NDArray[np.bool_]) -> Log:
     """Return some rows of a log."""
     numbers = np.arange(len(log.t)) + log.first_row if log.numbers is None else log.numbers
     return replace(
@@ -415,34 +415,35 @@ def prediction_errors(t: Array, q: Array) -> Array:
     return np.asarray(np.sqrt(np.mean(error**2, axis=0)))
 
 
-# ---- where the rate changes midway ----------------------------------------------------------------------------------
-
-#: Steps whose median is told together; a rate that lasts for fewer than so many such blocks is lost rows or a pause.
-BLOCK, LASTING = 25, 4
-#: Rates differ where their steps do by this factor.
-OTHER = 1.3
+def rate_of(log: Log) -> float:
+    """Return the mean rate [Hz] at which rows of a log are taken, its gaps left out."""
+    at, steps, _ = gaps(log.t)
+    return (len(log.t) - 1 - len(at)) / float(log.t[-1] - log.t[0] - steps.sum()) if len(at) else log.rate_hz
 
 
-def usual_steps(dt: Array) -> tuple[Array, NDArray[np.int_]]:
-    """Return how long each of the steps dt (N,) [s] usually is, and the first step of each other rate (k,).
+def filled(log: Log) -> tuple[Log, NDArray[np.bool_]]:
+    """Return a log with the rows that its gaps lack, and which of its rows (N,) these are.
 
-    The usual step is the median; where the rate changes midway, that of the stretch.
+    Filters count rows. Positions are on a cubic (`bend`), all else is on a straight line.
     """
-    blocks = len(dt) // BLOCK
-    whole = np.full(len(dt), np.median(dt))
-    if blocks < 2 * LASTING:
-        return whole, np.zeros(0, dtype=int)
-    medians = np.median(dt[: blocks * BLOCK].reshape(blocks, BLOCK), axis=1)
-    leaps = np.flatnonzero(np.abs(np.diff(np.log(medians))) > np.log(OTHER)) + 1
-    runs = [(a, b) for a, b in zip([0, *leaps], [*leaps, blocks], strict=True) if b - a >= LASTING]
-    levels = [float(np.median(dt[a * BLOCK : b * BLOCK])) for a, b in runs]
-    changes = list[int]()
-    for (a, _), (_, b), old, new in zip(runs, runs[1:], levels, levels[1:], strict=False):
-        if max(old / new, new / old) > OTHER:
-            start = max(a * BLOCK, changes[-1] if changes else 0)
-            is_new = np.abs(np.log(dt[start : b * BLOCK] / old)) > np.abs(np.log(dt[start : b * BLOCK] / new))
-            changes.append(start + int(np.argmax(np.cumsum(np.where(is_new, -1, 1)))) + 1)
-    parts = np.split(np.arange(len(dt)), changes)
-    for part in parts if changes else ():
-        whole[part] = np.median(dt[part])
-    return whole, np.array(changes, dtype=int)
+    at, _, count = gaps(log.t)
+    if not len(at):
+        return log, np.zeros(len(log.t), dtype=bool)
+    after = np.repeat(at, count)
+    share = np.concatenate([np.arange(1, n + 1) / (n + 1) for n in count])
+    order = np.argsort(np.concatenate([np.arange(len(log.t)), after + share]), kind="stable")
+
+    def line(x: Array) -> Array:
+        between = share.reshape(-1, *[1] * (x.ndim - 1))
+        return np.asarray(np.concatenate([x, x[after] + between * (x[after + 1] - x[after])])[order])
+
+    q, new = line(log.q), order >= len(log.t)
+    each = zip(at.tolist(), count.tolist(), strict=True)
+    q[new] += np.concatenate([bend(log.t, log.q, *gap) for gap in each])
+    qd, warm = (x if x is None else line(x) for x in (log.qd, log.temperature))
+    numbers = np.arange(len(log.t)) + log.first_row if log.numbers is None else log.numbers
+    numbers = np.concatenate([numbers, numbers[after]])[order]
+    before, behind = log.margin
+    margin = (before + int(np.sum(after < before)), behind + int(np.sum(after >= len(log.t) - behind)))
+    own = replace(log, t=line(log.t), q=q, tau=line(log.tau), qd=qd, temperature=warm, numbers=numbers, margin=margin)
+    return own, new

@@ -262,6 +262,30 @@ def interpolate(t: Array, x: Array, at: Array, kind: Interpolation) -> Array:
     return np.asarray(CubicSpline(t, x, axis=0)(at), dtype=np.float64)
 
 
+#: Speeds beside a gap are those of a parabola through so many rows.
+BESIDE = 12
+
+
+def bend(t: Array, x: Array, at: int, count: int) -> Array:
+    """Return by how much a cubic with the speeds of either side (Hermite) differs from a straight line (count, k).
+
+    In so many even rows that are put in after row `at` of x (N, k), sampled at t (N,) [s].
+    """
+    s, step = (np.arange(1, count + 1) / (count + 1))[:, None], t[at + 1] - t[at]
+    straight = (x[at + 1] - x[at]) / step
+    leaves = _speed(t, x, slice(max(at + 1 - BESIDE, 0), at + 1), -1) - straight
+    arrives = _speed(t, x, slice(at + 1, at + 1 + BESIDE), 0) - straight
+    return np.asarray(step * s * (1.0 - s) * ((1.0 - s) * leaves - s * arrives))
+
+
+def _speed(t: Array, x: Array, rows: slice, end: int) -> Array:
+    """Return the speed (k,) of some rows at their first (0) or last one (-1); 0 where they are few or all the same."""
+    t, x = t[rows], x[rows]
+    if len(t) < 4:
+        return np.zeros(x.shape[1])
+    return np.asarray(np.polyfit(t - t[end], x, 2)[1] * (np.ptp(x, axis=0) > 0.0))
+
+
 def resample(t: Array, x: Array, hz: float, kind: Interpolation, rate_hz: float) -> tuple[Array, Array]:
     """Return the times k / hz within t and x (M, k) there.
 

@@ -10,10 +10,10 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ident.arrays import Array
+from ident.arrays import Array, runs
 from ident.errors import LogError
 from ident.logs import filter as filters
-from ident.logs.clock import find_clock, on_clock
+from ident.logs.clock import filled, find_clock, on_clock, rate_of
 from ident.logs.filter import HIGHEST, Interpolation, central, checked, decimate, factors_below, thinned_band, undelayed
 from ident.logs.log import Log
 from ident.logs.motion import USUAL, Motion, period, segment_length, split, stretches
@@ -24,6 +24,8 @@ Ends = float | tuple[float, float]
 _hints = cache(get_type_hints)
 #: Rates are alike up to this factor.
 ALIKE = 1.2
+#: A cubic goes across a gap that is shorter than this share of what is cut off at an end, as far as filters tell.
+BRIDGED = 0.25
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def process(log: Log, processing: Processing) -> Motion:
     """
     if processing.clock == "auto":
         log = on_clock(log, find_clock(log))
-    rate = processing.nominal_rate_hz or log.rate_hz
+    rate = processing.nominal_rate_hz or rate_of(log)
     processing = processing.at(rate)
     ready = prepare(log, processing, rate, (True, True))
     if ready.stop <= ready.first:
@@ -217,6 +219,7 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     """
     if p.derivative != "fourier":
         _require_no_break(log)
+    log, lacking = filled(log) if p.derivative != "fourier" else (log, np.zeros(len(log.t), dtype=bool))
     n = log.n
     t, rate = log.t, rate_hz
     if p.spikes == "interpolated":
@@ -260,6 +263,11 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     later = np.clip(np.searchsorted(log.t, t), 0, len(log.t) - 1)  # beside a torque that is cut off, filters smear it
     cut = saturated(log.tau)
     cut = cut[later] | cut[np.maximum(later - 1, 0)] | np.isin(log.joints, log.unknown)
+    if lacking.any():
+        near = ceil(max(min(edge_s) * rate, min(edge_samples)) - 1e-6)
+        for a, b in runs(lacking).tolist():
+            lacking[a:b] = b - a > BRIDGED * near * rate_hz / rate
+        cut |= _nearby((lacking[later] | lacking[np.maximum(later - 1, 0)])[:, None], near)
     return Prepared(t, q, qd, qdd, tau, noise, cut, first, stop, begin, end, warm)
 
 
@@ -270,7 +278,7 @@ def noise_share(log: Log, processing: Processing, noise: ArrayLike) -> Array:
     and uniform: a draw of it goes through the same filters, derivatives and thinning. NaN where a joint has no
     acceleration. Least squares take inertias too small by about the square of this share.
     """
-    rate = processing.nominal_rate_hz or log.rate_hz
+    rate = processing.nominal_rate_hz or rate_of(log)
     processing = processing.at(rate)
     steps = np.sqrt(12.0) * np.asarray(noise, dtype=np.float64)
     drawn = np.random.default_rng(0).uniform(-0.5, 0.5, log.q.shape) * steps

@@ -1,6 +1,6 @@
-"""What the readings of a log show by themselves: steps of an encoder, noise, joints at rest, leaps of the clock,
-samples that leap away and back, torques that are cut off, positions that start again after a whole turn; and rows that
-are left out: what was logged twice, and what was lost on the way.
+"""What the readings of a log show by themselves: steps of an encoder, noise, joints at rest, leaps, gaps and rates of
+the clock, samples that leap away and back, torques that are cut off, positions that start again after a whole turn; and
+rows that are left out: what was logged twice, and what was lost on the way.
 """
 
 from __future__ import annotations
@@ -129,6 +129,57 @@ def leap(t: Array) -> int | None:
     steps = np.diff(t)
     at = int(np.argmax(steps)) if len(steps) else 0
     return at if len(steps) and steps[at] > max(BREAK_S, BREAK_STEPS * np.median(steps)) else None
+
+
+#: Steps whose median is told together; a rate that lasts for fewer than so many such blocks is lost rows or a pause.
+BLOCK, LASTING = 25, 4
+#: Rates differ where their steps do by this factor.
+OTHER = 1.3
+
+
+def usual_steps(dt: Array) -> tuple[Array, NDArray[np.int_]]:
+    """Return how long each of the steps dt (N,) [s] usually is, and the first step of each other rate (k,).
+
+    The usual step is the median; where the rate changes midway, that of the stretch.
+    """
+    blocks = len(dt) // BLOCK
+    whole = np.full(len(dt), np.median(dt))
+    if blocks < 2 * LASTING:
+        return whole, np.zeros(0, dtype=int)
+    medians = np.median(dt[: blocks * BLOCK].reshape(blocks, BLOCK), axis=1)
+    leaps = np.flatnonzero(np.abs(np.diff(np.log(medians))) > np.log(OTHER)) + 1
+    runs = [(a, b) for a, b in zip([0, *leaps], [*leaps, blocks], strict=True) if b - a >= LASTING]
+    levels = [float(np.median(dt[a * BLOCK : b * BLOCK])) for a, b in runs]
+    changes = list[int]()
+    for (a, _), (_, b), old, new in zip(runs, runs[1:], levels, levels[1:], strict=False):
+        if max(old / new, new / old) > OTHER:
+            start = max(a * BLOCK, changes[-1] if changes else 0)
+            is_new = np.abs(np.log(dt[start : b * BLOCK] / old)) > np.abs(np.log(dt[start : b * BLOCK] / new))
+            changes.append(start + int(np.argmax(np.cumsum(np.where(is_new, -1, 1)))) + 1)
+    parts = np.split(np.arange(len(dt)), changes)
+    for part in parts if changes else ():
+        whole[part] = np.median(dt[part])
+    return whole, np.array(changes, dtype=int)
+
+
+#: Gaps are looked for where they are at no more than this share of the rows.
+FEW_GAPS = 0.005
+
+
+def gaps(t: Array) -> tuple[NDArray[np.int_], Array, NDArray[np.int_]]:
+    """Return after which of the rows at t (N,) [s] more than GAP are missing, how long that lasts [s] and how many.
+
+    None where these are at more than FEW_GAPS of the rows: such a log is no stream of rows that lacks some.
+    """
+    steps = np.diff(t)
+    none = np.zeros(0, dtype=int)
+    if len(steps) < 2 * BLOCK or steps.max() <= (GAP + 1.5) * np.median(steps):
+        return none, np.zeros(0), none
+    usual = usual_steps(steps)[0]
+    at = np.flatnonzero(steps > (GAP + 1.5) * usual)
+    if len(at) > FEW_GAPS * len(steps):
+        return none, np.zeros(0), none
+    return at, steps[at], np.round(steps[at] / usual[at]).astype(int) - 1
 
 
 #: A spike is this many samples long at most; so many on either side are its neighbours.

@@ -12,13 +12,14 @@ import numpy as np
 
 from ident.errors import LogError
 from ident.logs.check import LogReport, check_log, together
-from ident.logs.clock import Clock, find_clock, on_clock
+from ident.logs.clock import Clock, find_clock, on_clock, rate_of
 from ident.logs.filter import thinning_memory
 from ident.logs.log import Log, read_parts, span
 from ident.logs.manifest import Manifest
 from ident.logs.motion import MANY, USUAL, Motion
 from ident.logs.process import Prepared, Processing, memory, motion, prepare, repeats, window
 from ident.logs.readers.formats import EVERYTHING, format_of, locate
+from ident.logs.readings import gaps
 from ident.robot import Robot
 
 #: Numbers (rows times columns) of a part.
@@ -179,8 +180,9 @@ def _planned(first: Log, robot: Robot, processing: Processing, rows: int, length
     """Return the plan of a recording with this first part; length: its rows and seconds, 0 where it is one part."""
     clock = find_clock(first) if processing.clock == "auto" else Clock()
     samples, duration = length
-    mean = (samples - 1) / duration if samples else 0.0
-    rate = processing.nominal_rate_hz or mean or on_clock(first, clock).rate_hz
+    steady = samples and not len(gaps(first.t)[0])
+    mean = (samples - 1) / duration if steady else rate_of(on_clock(first, clock))
+    rate = processing.nominal_rate_hz or mean
     processing = processing.at(rate)
     thin = prod(processing.decimation)
     grid = 1.0 if processing.resample_hz is None else rate / processing.resample_hz  # rows per sample
@@ -188,8 +190,8 @@ def _planned(first: Log, robot: Robot, processing: Processing, rows: int, length
     edge = max(np.max(processing.edge_s) * rate, np.max(processing.edge_samples) * grid)
     overlap = memory(processing, rate) + ceil(lead * grid + edge)  # an edge may be longer than the last part
     total = window(processing, duration, mean) if samples else None
-    usual = MANY if samples * (3 * robot.n + 1) > LONG else USUAL
-    return Plan(first.name, first.file, processing, rows, samples, clock, rate, lead, overlap, total, usual)
+    segments = MANY if samples * (3 * robot.n + 1) > LONG else USUAL
+    return Plan(first.name, first.file, processing, rows, samples, clock, rate, lead, overlap, total, segments)
 
 
 def plan_parts(manifest: Manifest, recording: str, robot: Robot, processing: Processing) -> Plan | None:

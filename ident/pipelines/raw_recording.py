@@ -14,7 +14,7 @@ from ident.errors import plural
 from ident.logs.manifest import si_factor
 from ident.logs.names import named
 from ident.logs.raw import RawTable
-from ident.logs.readings import GAP, lost, resting
+from ident.logs.readings import BREAK_S, BREAK_STEPS, GAP, lost, resting
 from ident.logs.recognised import ALIKE, BEYOND, fitting_units, related, scales
 from ident.pipelines.signals import STILL, Signals
 
@@ -51,7 +51,10 @@ class RawRecording:
         whole = np.asarray(np.all([np.isfinite(c.read) for columns in used.values() for c in columns], axis=0))
         zero = lost([c.read for key in COLUMNS[1:] for c in used[key]], [c.read for c in used["position"]])
         whole &= ~zero
-        kept, cause = stretches(whole, used["time"][0].values if used["time"] else np.arange(float(len(whole))))
+        time = np.arange(float(len(whole)))
+        if used["time"]:
+            time = used["time"][0].values * si_factor(self.signals.time_unit[0], "time")
+        kept, cause = stretches(whole, time)
         if not kept:
             return [self], []
         found = []
@@ -83,8 +86,8 @@ def part_name(name: str, k: int, count: int) -> str:
 def stretches(whole: NDArray[np.bool_], time: Array) -> tuple[list[tuple[int, int]], str]:
     """Return the rows (start, stop) of a log's long stretches, and why it has any; none where it is one.
 
-    whole (rows,): whether no number is missing; time (rows,): its clock, which may start again. A stretch begins and
-    ends with a whole row, and has at most GAP others at a time.
+    whole (rows,): whether no number is missing; time (rows,) [s]: its clock, which may start again or leap. A stretch
+    begins and ends with a whole row, and has at most GAP others at a time.
     """
     there = np.flatnonzero(whole)
     again = there[_restarts(time[there])]
@@ -100,17 +103,19 @@ def stretches(whole: NDArray[np.bool_], time: Array) -> tuple[list[tuple[int, in
     said = [f"numbers are missing in {plural(left, 'row')}, at most {GAP} at a time: these are left out"] * bool(left)
     kept = ", ".join(f"{a + 1}-{b}" for a, b in found)
     if len(again):
-        said += [f"its clock starts again, {plural(len(again), 'time')}: rows {kept} are recordings of their own"]
+        what = "starts again" if (np.diff(time[there]) < 0.0).any() else "leaps"
+        said += [f"its clock {what}, {plural(len(again), 'time')}: rows {kept} are recordings of their own"]
     elif found != [(0, len(whole))]:
         said += [f"numbers are missing{' for longer' if left else ''}, and only rows {kept} are used"]
     return found, "; ".join(said)
 
 
 def _restarts(time: Array) -> NDArray[np.int_]:
-    """Return the rows, from 0 on, at which a clock (rows,) starts again."""
+    """Return the rows, from 0 on, at which a clock (rows,) [s] starts again, or leaps farther than gaps are filled."""
     steps = np.diff(time)
-    usual = float(np.median(steps)) if len(steps) else 0.0
-    return np.asarray(np.flatnonzero(steps < -BACK * max(usual, 0.0)) + 1)
+    usual = max(float(np.median(steps)), 0.0) if len(steps) else 0.0
+    again = (steps < -BACK * usual) | (steps > max(BREAK_S, BREAK_STEPS * usual))
+    return np.asarray(np.flatnonzero(again) + 1)
 
 
 #: Degrees in a radian, and how far the ratio of two logs' ways may be from that, or from 1.

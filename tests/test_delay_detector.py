@@ -79,6 +79,27 @@ def test_a_law_of_friction_that_the_model_lacks_is_no_delay(width):
     assert not delays(case().model, arm_motion((0, 0, 0), law=stribeck)).seconds.any()
 
 
+def memory(way, size=8.0):
+    """Return a law of friction of one speed (N, n) that lags a way [rad] behind, as Dahl has it, by its integral."""
+
+    def law(qd):
+        found, z = np.zeros_like(qd), np.sign(qd[0])
+        for k, travel in enumerate(qd * STEP):
+            z = found[k] = np.sign(travel) + (z - np.sign(travel)) * np.exp(-np.abs(travel) / way)
+        return size * found
+
+    return law
+
+
+@pytest.mark.parametrize("late", [0.0, 0.015, 0.03, 0.05])
+@pytest.mark.parametrize("way", [0.0, 0.003])
+def test_friction_that_turns_around_hides_no_delay_of_all_joints(late, way):
+    """Without a memory a straight line tells little of a long delay; with one it lags by itself."""
+    law = memory(way) if way else lambda qd: 8.0 * np.tanh(qd / 0.02)
+    found = delays(case().model, arm_motion((0, 0, 0), torque_late=late, law=law))
+    np.testing.assert_allclose(found.seconds, -late, atol=0.1 * late)
+
+
 def test_joints_at_rest_tell_nothing():
     c, motion = case(), arm_motion((0, 0, 0))
     for still in ([0, 1, 2], [0, 1]):

@@ -787,8 +787,6 @@ def test_what_no_log_tells_is_said(slow: float) -> None:
     seen = screened(model, [replace(motion, qd=qd, qdd=qdd, tau=torques)], neutral_prior(robot))
     assert not seen.odd
     assert ("lengths before" in seen.hidden) == (slow < 1.0)
-    known = cad_prior(robot, np.array(links_of(np.random.default_rng(9), 3)), "CAD")
-    assert screened(model, [replace(motion, qd=qd, qdd=qdd, tau=torques)], known).hidden == ""
 
 
 def test_errors_before_and_after_are_of_torques_of_one_size() -> None:

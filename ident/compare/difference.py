@@ -139,6 +139,11 @@ class Comparison:
         return sum(row.verdict == verdict for row in self.rows)
 
     @property
+    def tested(self) -> int:
+        """How many base parameters the logs tell well enough for a verdict."""
+        return self.count("agrees") + self.count("contradicted")
+
+    @property
     def far(self) -> tuple[Difference, ...]:
         """The rows that are contradicted by more than right numbers are off: FAR of their size."""
         return tuple(r for r in self.rows if r.verdict == "contradicted" and abs(r.difference) > FAR * r.scale)

@@ -51,6 +51,8 @@ _CONTRADICTED = 0.5
 #: What is left of a torque, squared, is so many times its noise: the rest is the model's, or the files', and what is
 #: left is so much of the torque or more.
 _NOISES, _FELT = 1.4, 0.01
+#: Of CAD that is right but for a mistake elsewhere fewer numbers are contradicted than this share of those that agree.
+AGREES = 1.0
 _STATED = CadWishes()
 
 
@@ -230,6 +232,13 @@ def suspicious(result: Result) -> bool:
     return estimate.relative_total > _LARGE or squares > (1.0 + _BETTER) * least
 
 
+def known_well(result: Result) -> bool:
+    """Return whether CAD is right in most of what the logs tell and contradicted in some: then it knows the mistake."""
+    comparison = result.comparison
+    some = comparison.count("contradicted") if comparison is not None else 0
+    return comparison is not None and 0 < some <= AGREES * comparison.count("agrees")
+
+
 def harmless(result: Result) -> bool:
     """Return whether a mistake in the CAD table has spoilt neither the bodies nor what is predicted."""
     if result.validation is None or result.estimate.implausible or result.estimate.relative_total > _LARGE:
@@ -344,11 +353,13 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     """Return what `doctored` does where neither a guess nor a limit decides."""
     loaded, estimate = result.loaded, result.estimate
     slopes = screening(loaded)
-    estimate = replace(estimate, hidden=slopes.hidden)
+    tested = result.comparison is not None and result.comparison.tested
+    estimate = replace(estimate, hidden="" if tested else slopes.hidden)  # known bodies that torques show tell more
     likely, odd = contradicted(result), suspicious(result) or slopes.odd
     far = result.comparison.far if result.comparison is not None else ()
     if likely is None and not odd:
-        return estimate, tuple(_differs(loaded, far)), None
+        _, found = with_bodies(loaded, tell) if known_well(result) else (None, ())
+        return replace(estimate, causes=found), () if found else tuple(_differs(loaded, far)), None
     table = file_of_cad(loaded) if likely is None and far else likely  # of several mistakes none may stand out alone
     opposed = result.validation is not None and result.validation.opposed
     if opposed and likely is None:  # the robot file's own bodies know more than ones that are free

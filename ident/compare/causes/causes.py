@@ -165,6 +165,7 @@ def _examined(
 ) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
     reading, causes = Reading.plain(model.robot), list[Cause]()
+    firm = reading  # without mistakes of an ordinary size, which known bodies need not have
     names, noise = [m.name for m in motions], np.max([np.asarray(m.noise) for m in motions], axis=0)
     now = fine.weighed(reading, bodies=True)
     for round_ in range(MOST):
@@ -192,11 +193,12 @@ def _examined(
         slight = ordinary((best, *near), now, noise) or spoils_little(fine, now, best.weighed, best.mistake)
         causes.append(_cause(best, near, now, fine, slight))
         reading, now = best.weighed.reading, best.weighed
+        firm = firm if slight else best.mistake.without(firm, best.value)
     may = may_examine(reading)
     told = slid(fine, model, reading, prior) if may else []
     reading = told[-1].after.reading if told else reading
     if table is not None and may:
-        told += table_faults(fine, model, reading, motions, table)
+        told += table_faults(fine, model, reading if told else firm, motions, table)
     causes += [_of_table(f, fine, model.robot) for f in told]
     tell("weighing mistakes", MOST, MOST)
     causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))

@@ -48,7 +48,7 @@ def unlike(mistake: Mistake, value: float) -> bool:
 def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
     """Return what the slopes of the torques left say of lengths, zeros and gains, for about the cost of a fit.
 
-    prior: of the links. What known bodies tell beside the torques is not asked here, and then nothing is called hidden.
+    prior: of the links. What known bodies tell beside the torques is not asked here.
     """
     weigher = Weigher(model, rows_of(motions, thinned=True), prior)
     anywhere = Weigher(Model(model.robot, (DriveInertia(),)), _any_motion(model.robot), neutral_prior(model.robot))
@@ -64,7 +64,7 @@ def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
         if (share > most if gain else told < most < least) and mistake.where not in hidden[mistake.kind]:
             hidden[mistake.kind].append(mistake.where)
     words = [ASKED[kind][1].format(", ".join(where)) for kind, where in hidden.items() if where]
-    return Screened(odd, "; ".join(words) if all(prior.neutral) else "")
+    return Screened(odd, "; ".join(words))
 
 
 def _values(weigher: Weigher, asked: Sequence[Mistake]) -> list[tuple[float, float]]:

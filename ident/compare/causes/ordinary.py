@@ -19,8 +19,8 @@ FELT, OF_NOISE = 0.005, 0.5
 #: but for a small tilt.
 SPOILT = 0.2
 #: Values of these that matter to no joint by PART of its torque, and leave this much of all that is missed, may be
-#: taken from friction that no model has: cogging.
-SLIGHT, HELPS = ("length", "zero", "clock", "position scale"), 0.98
+#: taken from friction that no model has: cogging. One that is far off need only help a single joint by more.
+SLIGHT, HELPS, HELPS_ONE = ("length", "zero", "clock", "position scale"), 0.98, 0.95
 #: What changes within a recording: neither is a matter of the files. One that leaves so much of a joint's error is
 #: not what spoils it.
 DRIFTS, LEAVES = ("fading", "drifting", "warming"), 0.85
@@ -66,7 +66,9 @@ def _ordinary(c: Candidate, now: Weighed) -> bool:
         slight = np.where(halved, min(c.mistake.slight, PART), c.mistake.slight)
         return bool(np.all(fell <= slight**2 * torques)) and c.mistake.slight > 0.0
     small = bool(np.all(fell <= np.where(halved, FELT, PART) ** 2 * torques))
-    if c.mistake.kind in SLIGHT and small and float(fell.sum()) < (1.0 - HELPS**2) * float(left.sum()):
+    helps = float(fell.sum()) >= (1.0 - HELPS**2) * float(left.sum())
+    helps |= unlike(c.mistake, c.value) and bool(np.any(fell > (1.0 - HELPS_ONE**2) * left))
+    if c.mistake.kind in SLIGHT and small and not helps:
         return True
     spoilt = bool(np.any(halved & (fell > SPOILT**2 * torques)))
     return abs(c.value) <= c.mistake.size.ordinary and not spoilt

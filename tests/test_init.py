@@ -1884,6 +1884,17 @@ def test_a_log_is_of_motors_or_joints_as_names_say_or_as_is_asked(here, pattern,
         assert any("that the log is of the motors" in cause.what for cause in causes)
 
 
+def test_positions_and_torques_at_other_times_are_refused_with_both_files(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_deg", np.rad2deg(q))}).to_csv("positions.csv", index=False)
+    pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_Nm", tau)})[::2].to_csv("torques.csv", index=False)
+    with pytest.raises(LogError, match=r"'positions.csv' has the positions and 'torques.csv' the torques, in 2400 rows"):
+        pipelines.init("arm.urdf", ["torques.csv", "positions.csv"])
+    pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_Nm", tau)}).to_csv("torques.csv", index=False)
+    assert pipelines.init("arm.urdf", ["torques.csv", "positions.csv"]).files
+
+
 def test_bodies_that_are_known_tell_a_torque_constant_that_is_off(here):
     """Free bodies nearly make up for it, and the verdict was: no mistake shows."""
     arm(here)

@@ -14,21 +14,20 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import ConfigError, IdentError, InputError, LogError, plural
 from ident.experiment import LEVELS
-from ident.files import file_word, short_names, write_whole
+from ident.files import file_word, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
-from ident.logs.names import SIGNALS
-from ident.logs.raw import Column, RawTable, read_raw
+from ident.logs.raw import read_raw
 from ident.logs.readers import bag
 from ident.logs.readers.bag import as_table
 from ident.logs.readers.formats import is_bag
-from ident.logs.recognised import Family, families, with_whole_clocks
+from ident.logs.recognised import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.given_files import axis, description_among, parted, skeleton, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
 from ident.pipelines.questions import Ask, Asked, Question
-from ident.pipelines.raw_recording import COLUMNS, RawRecording, in_own_units
-from ident.pipelines.signals import Signals, decide, parked
+from ident.pipelines.raw_recording import COLUMNS, RawRecording, recordings_of
+from ident.pipelines.signals import Signals, parked
 from ident.robot import Robot, read_robot
 from ident.robot.urdf import read_description, read_urdf
 
@@ -38,8 +37,6 @@ FILES = ("robot.toml", "dataset.toml", "experiment.toml")
 KEPT = 0.3
 #: Words by which the name of a file says that it is for validation, and that the robot carries something.
 VALIDATION, CARRIES = {"val", "valid", "validate", "validation", "test", "verify"}, {"load", "loaded", "payload"}
-#: Which file of the recording, array, and name or number of a column.
-_Place = tuple[int, str | None, int | str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +110,7 @@ def _started(
     logs, copies = without_copies(logs)
     raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
     arm = of_one_side(arm, [c.label for tables in raw for table in tables for c in table.columns], asked)
-    given = [log.parts() for log in _recordings(raw, arm, asked)]
+    given = [log.parts() for log in recordings_of(raw, arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
     held, told = parked([r.signals for r in recordings], robot)
     own = {r.name: r.said for r in recordings if r.said}
@@ -179,73 +176,6 @@ def _as_it_is(urdf: Path, robot: Robot) -> bool:
         return robot.transmission is None and read_urdf(urdf).joint_names == robot.joint_names
     except IdentError:
         return False
-
-
-def _recordings(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> list[RawRecording]:
-    """Return the recordings: a file each, or files with as many rows that are no whole log by themselves."""
-    groups: list[list[RawTable]] = []
-    for tables in files:
-        table = max(tables, key=lambda t: len(_quantities(t, arm)))
-        has = _quantities(table, arm)
-        partner = next(
-            (g for g in groups if g[0].rows == table.rows and not has & set().union(*(_quantities(t, arm) for t in g))),
-            None,
-        )
-        if partner is None or not has:
-            groups.append([table])
-        else:
-            partner.append(table)
-    decided: list[tuple[dict[Column, _Place], Signals]] = []
-    found: dict[int, RawRecording] = {}
-    names = _names([group[0].file for group in groups])
-    every = [{(k, c.array, c.reference): c for k, table in enumerate(g) for c in table.columns} for g in groups]
-    order = sorted(range(len(groups)), key=lambda k: (-groups[k][0].rows, groups[k][0].file.name))
-    for at in order:  # the longest say most, whichever is given first
-        group, here = groups[at], every[at]
-        known = ((_moved(signals, places, here), signals) for places, signals in decided)
-        signals, like = next((pair for pair in known if pair[0] is not None), (None, None))
-        said = ""
-        if signals is not None and like is not None:
-            signals, said = in_own_units(signals, like)
-        else:
-            more = [
-                {c: other[place] for place, c in here.items() if place in other} for other in every if other is not here
-            ]
-            try:
-                signals = decide([f for table in group for f in _families(table, arm)], arm, asked, more)
-            except LogError as cause:
-                for note in dict.fromkeys(f"{table.file.name}: {table.note}" for table in group if table.note):
-                    cause.add_note(note)
-                raise
-            decided.append(({c: place for place, c in here.items()}, signals))
-        found[at] = RawRecording(names[at], tuple(group), signals, said=said)
-    return [found[at] for at in sorted(found)]
-
-
-def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
-    found = families(table.columns, (*arm.called, *arm.names))
-    called = [replace(f, of=tuple(arm.called.get(str(name), name) for name in f.of)) for f in found]
-    return tuple(part for f in called for part in f.with_names(arm.names, arm.turning()))
-
-
-def _quantities(table: RawTable, arm: Arm) -> set[str]:
-    """Return which of positions and torques the names of the columns say."""
-    found = {f.quantity for f in _families(table, arm) if f.origin != "commanded"}
-    return {"torque" if q == "current" else q for q in found if q in SIGNALS}
-
-
-def _moved(signals: Signals, places: Mapping[Column, _Place], here: Mapping[_Place, Column]) -> Signals | None:
-    """Return the same signals where their columns are here, by the same names; None where some are missing."""
-    named_alike = all(c.label for c in places) or len(places) == len(here)
-    found = {key: [here.get(places[c]) for c in getattr(signals, key)] for key in COLUMNS}
-    if not named_alike or any(c is None for columns in found.values() for c in columns):
-        return None
-    return replace(signals, **{key: tuple(columns) for key, columns in found.items()})  # type: ignore[arg-type]
-
-
-def _names(files: Sequence[Path]) -> list[str]:
-    names = [file_word(name, "log") for name in short_names(files)]
-    return [name if names.count(name) == 1 else f"{name}-{k}" for k, name in enumerate(names, start=1)]
 
 
 def _manifest(folder: Path, logs: Sequence[RawRecording]) -> tuple[Manifest, dict[str, str]]:

@@ -1,22 +1,27 @@
-"""A recording as its files have it: tables of columns, what these are, where its clock restarts and joints move,
-and whether its angles are in another unit than those of other logs of its robot, under the same names.
+"""A recording as its files have it: which files belong together, tables of columns, what these are, where its clock
+restarts and joints move, and whether its angles are in another unit than those of other logs of its robot.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array, runs
-from ident.errors import plural
+from ident.errors import LogError, plural
+from ident.files import file_word, short_names
 from ident.logs.manifest import si_factor
-from ident.logs.names import named
-from ident.logs.raw import RawTable
+from ident.logs.names import SIGNALS, named
+from ident.logs.raw import Column, RawTable
 from ident.logs.readings import BREAK_S, BREAK_STEPS, GAP, lost, resting
-from ident.logs.recognised import ALIKE, BEYOND, fitting_units, related, scales
-from ident.pipelines.signals import STILL, Signals
+from ident.logs.recognised import ALIKE, BEYOND, Family, families, fitting_units, related, scales
+from ident.pipelines.logged_joints import Arm
+from ident.pipelines.questions import Asked
+from ident.pipelines.signals import STILL, Signals, decide
 
 #: The signals of a recording.
 COLUMNS = ("time", "position", "velocity", "torque")
@@ -186,3 +191,95 @@ def _velocity_unit(log: Signals, turning: list[int]) -> tuple[str, ...]:
             ratios = {unit: abs(relation.ratio), other: abs(relation.ratio) * scale / to}
             found[k] = min(ratios, key=lambda u: abs(np.log(ratios[u])))
     return tuple(found)
+
+
+# ---- which files are a recording, and what its columns are ----------------------------------------------------------
+
+#: Which file of the recording, array, and name or number of a column.
+_Place = tuple[int, str | None, int | str]
+#: What a log has.
+_BOTH = ("position", "torque")
+
+
+def recordings_of(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> list[RawRecording]:
+    """Return the recordings: a file each, or files with as many rows that are no whole log by themselves.
+
+    Raises LogError where no columns are found that are positions, or torques.
+    """
+    groups: list[list[RawTable]] = []
+    for tables in files:
+        table = max(tables, key=lambda t: len(_quantities(t, arm)))
+        has = _quantities(table, arm)
+        partner = next(
+            (g for g in groups if g[0].rows == table.rows and not has & set().union(*(_quantities(t, arm) for t in g))),
+            None,
+        )
+        if partner is None or not has:
+            groups.append([table])
+        else:
+            partner.append(table)
+    _require_one_time(groups, arm)
+    decided: list[tuple[dict[Column, _Place], Signals]] = []
+    found: dict[int, RawRecording] = {}
+    names = _names([group[0].file for group in groups])
+    every = [{(k, c.array, c.reference): c for k, table in enumerate(g) for c in table.columns} for g in groups]
+    order = sorted(range(len(groups)), key=lambda k: (-groups[k][0].rows, groups[k][0].file.name))
+    for at in order:  # the longest say most, whichever is given first
+        group, here = groups[at], every[at]
+        known = ((_moved(signals, places, here), signals) for places, signals in decided)
+        signals, like = next((pair for pair in known if pair[0] is not None), (None, None))
+        said = ""
+        if signals is not None and like is not None:
+            signals, said = in_own_units(signals, like)
+        else:
+            more = [
+                {c: other[place] for place, c in here.items() if place in other} for other in every if other is not here
+            ]
+            try:
+                signals = decide([f for table in group for f in _families(table, arm)], arm, asked, more)
+            except LogError as cause:
+                for note in dict.fromkeys(f"{table.file.name}: {table.note}" for table in group if table.note):
+                    cause.add_note(note)
+                raise
+            decided.append(({c: place for place, c in here.items()}, signals))
+        found[at] = RawRecording(names[at], tuple(group), signals, said=said)
+    return [found[at] for at in sorted(found)]
+
+
+def _require_one_time(groups: Sequence[Sequence[RawTable]], arm: Arm) -> None:
+    """Raise LogError where some logs have positions, and others torques, but none has both."""
+    has = [set().union(*(_quantities(table, arm) for table in group)) for group in groups]
+    states, torques = (next((g[0] for g, own in zip(groups, has, strict=True) if q in own), None) for q in _BOTH)
+    if states and torques and not any(set(_BOTH) <= own for own in has):
+        rows = f"{plural(states.rows, 'row')} and {plural(torques.rows, 'row')}, which are not taken at the same times"
+        raise LogError(
+            f"'{states.file.name}' has the positions and '{torques.file.name}' the torques, in {rows}",
+            file=states.file,
+            fix="Write one table whose rows have both, the torques interpolated at the positions' times",
+        )
+
+
+def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
+    found = families(table.columns, (*arm.called, *arm.names))
+    called = [replace(f, of=tuple(arm.called.get(str(name), name) for name in f.of)) for f in found]
+    return tuple(part for f in called for part in f.with_names(arm.names, arm.turning()))
+
+
+def _quantities(table: RawTable, arm: Arm) -> set[str]:
+    """Return which of positions and torques the names of the columns say."""
+    found = {f.quantity for f in _families(table, arm) if f.origin != "commanded"}
+    return {"torque" if q == "current" else q for q in found if q in SIGNALS}
+
+
+def _moved(signals: Signals, places: Mapping[Column, _Place], here: Mapping[_Place, Column]) -> Signals | None:
+    """Return the same signals where their columns are here, by the same names; None where some are missing."""
+    named_alike = all(c.label for c in places) or len(places) == len(here)
+    found = {key: [here.get(places[c]) for c in getattr(signals, key)] for key in COLUMNS}
+    if not named_alike or any(c is None for columns in found.values() for c in columns):
+        return None
+    return replace(signals, **{key: tuple(columns) for key, columns in found.items()})  # type: ignore[arg-type]
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    names = [file_word(name, "log") for name in short_names(files)]
+    return [name if names.count(name) == 1 else f"{name}-{k}" for k, name in enumerate(names, start=1)]

@@ -11,11 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from ident.compare.doctor.search import MARGIN, Search
-from ident.robot.robot import Robot
+from ident.robot.robot import Joint, Robot
 from ident.spatial.inertia import Pose
 
-#: What is said of a zero and of a length, and how far off that of any robot may be [deg; share, m].
+#: What is said of an axis, of a zero and of a length, and how far off that of any robot may be [deg; share, m].
 _ZERO, _ZERO_OFF = "its zero is off by {:g} degrees", 1.5
+REVERSED = "its axis points the other way, in the robot file or in the log"
 _LENGTH, _LENGTH_OFF = "its distance of {:.4g} m along {} from the joint before is off by {:.3g} %", (0.02, 0.003)
 #: Units of length that a robot file may be in where another is declared.
 _UNITS = {"a thousandth of that": 1e-3, "a thousand times that": 1e3, "in inches": 0.0254, "in metres": 1 / 0.0254}
@@ -25,13 +26,18 @@ _SHORTEST, _DOUBTED, _TRIED, _FINER, _MOST = 0.02, 1.2, 0.05, np.arange(0.0, 0.2
 
 
 def usual_ones(robot: Robot) -> dict[str, Robot]:
-    """Return the robot with lengths in another unit, or a zero a quarter or half a turn off, by what it then is."""
+    """Return the robot with lengths in another unit, an axis that points the other way, or a zero a quarter or half a
+    turn off, by what it then is.
+    """
     found = {}
     for words, factor in _UNITS.items():
         if 0.02 < robot.reach * factor < 20.0:
             places = (Pose(j.placement.rotation, factor * j.placement.position) for j in robot.joints)
             joints = (replace(j, placement=place) for j, place in zip(robot.joints, places, strict=True))
             found[f"that with all lengths {words}"] = replace(robot, joints=tuple(joints))
+    for j, joint in enumerate(robot.joints):  # torques alone hardly tell: free bodies are turned about it
+        other = replace(joint, axis=-joint.axis)
+        found[f"{joint.name}: {REVERSED}"] = _with(robot, j, other)
     turning = (j for j, joint in enumerate(robot.joints) if not joint.slides)
     return found | dict(_turned(robot, j, turn) for j in turning for turn in (90.0, -90.0, 180.0))
 
@@ -100,5 +106,8 @@ def _longer(robot: Robot, j: int, k: int, factor: float) -> tuple[str, Robot]:
 
 
 def _placed(robot: Robot, j: int, placement: Pose) -> Robot:
-    joint = replace(robot.joints[j], placement=placement)
+    return _with(robot, j, replace(robot.joints[j], placement=placement))
+
+
+def _with(robot: Robot, j: int, joint: Joint) -> Robot:
     return replace(robot, joints=(*robot.joints[:j], joint, *robot.joints[j + 1 :]))

@@ -16,7 +16,7 @@ from ident.arrays import Array
 from ident.cad.table import COLUMNS, Cad
 from ident.compare.causes.described import DH, Described
 from ident.compare.causes.mistakes import WEIGHTLESS, Mistake, pulled
-from ident.compare.causes.other_geometries import asked_for, size_of, usual_ones
+from ident.compare.causes.other_geometries import REVERSED, asked_for, size_of, usual_ones
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.terms import PART
 from ident.compare.causes.weighing import Weighed, Weigher
@@ -230,6 +230,10 @@ def _mend(fault: Fault, table: Table, robot: Robot) -> str:
         return f"add {size_of(fault.what)[0]:g} degrees to {table.described.offset}"
     if fault.what.startswith("its distance"):
         return f"multiply it by {1.0 + size_of(fault.what)[0]:.4g}"
+    if fault.what == REVERSED:
+        turned = 0.0 - robot.joints[robot.joint_names.index(fault.where)].axis
+        written = "" if table.described.form == "dh" else f"{table.described.axis(turned)} in that joint; or "
+        return f"{written}multiply its position and its torque by -1 in the log"
     if fault.kind == "geometry":
         return "describe the robot so"
     if fault.kind == "elastic":

@@ -56,7 +56,8 @@ def questions(
         left += (
             f"; without the noise of its readings most is left at {estimate.joints[worst]}, {percent(missed[worst])}"
         )
-    told = [f"Is the model complete? {'Yes' if complete(estimate) else 'No'}: {left}."]
+    answer = "No" if not complete(estimate) else "Mostly" if missed[worst] > ROUGH else "Yes"
+    told = [f"Is the model complete? {answer}: {left}."]
     doubts = [*(cause.short for cause in estimate.causes), *estimate.implausible]
     if estimate.feasible is False:
         doubts.append("a link cannot exist")

@@ -49,9 +49,17 @@ def test_a_joint_that_stays_still_stays():
 
 
 @pytest.mark.parametrize("steps", [1, 5])
-def test_few_rows_are_no_gap(steps):
-    cut, _ = without(made_up(T), (3000, 3000 + steps))
-    assert filled(cut)[0] is cut
+def test_few_rows_are_filled_and_all_others_count(steps):
+    """A filter that takes the rows on both sides for neighbours sees a leap."""
+    whole = made_up(T)
+    spans = [(a, a + steps) for a in range(1000, 11_000, 500)]
+    cut, _ = without(whole, *spans)
+    p = Processing(position_hz=20.0, edge_s=0.1)
+    a, b = process(whole, p), process(cut, p)
+    assert b.keep.all() == a.keep.all()
+    assert np.abs(b.qdd - a.qdd).max() < 1e-3 * np.abs(a.qdd).max()
+    late = np.where(np.arange(len(T)) == 5000, 0.0015, 0.0)
+    assert filled(made_up(T + late))[0].t.shape == T.shape  # one that comes late is not one that lacks
 
 
 def test_rows_that_come_now_and_then_are_no_gaps():
@@ -123,7 +131,7 @@ def test_it_is_told_what_becomes_of_a_gap():
     cut, _ = without(made_up(T), (3000, 3400))
     (told,) = (f.message for f in check_log(cut, TWO).findings if f.kind == "dropped rows")
     assert told.startswith("400 rows seem to be missing after row 3000 (1003 ms)")
-    assert told.endswith("no row counts that filters bring together across it")
+    assert told.endswith("no row counts that filters bring together across a long gap")
     few, _ = without(made_up(T), (3000, 3003))
     (told,) = (f.message for f in check_log(few, TWO).findings if f.kind == "dropped rows")
     assert "across" not in told

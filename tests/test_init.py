@@ -1889,7 +1889,9 @@ def test_positions_and_torques_at_other_times_are_refused_with_both_files(here):
     t, q, _, tau = log(here)
     pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_deg", np.rad2deg(q))}).to_csv("positions.csv", index=False)
     pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_Nm", tau)})[::2].to_csv("torques.csv", index=False)
-    with pytest.raises(LogError, match=r"'positions.csv' has the positions and 'torques.csv' the torques, in 2400 rows"):
+    with pytest.raises(
+        LogError, match=r"'positions.csv' has the positions and 'torques.csv' the torques, in 2400 rows"
+    ):
         pipelines.init("arm.urdf", ["torques.csv", "positions.csv"])
     pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_Nm", tau)}).to_csv("torques.csv", index=False)
     assert pipelines.init("arm.urdf", ["torques.csv", "positions.csv"]).files

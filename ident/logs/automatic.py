@@ -11,11 +11,11 @@ import numpy as np
 
 from ident.arrays import Array, significant
 from ident.logs.check import END, START, transients
-from ident.logs.clock import Clock, find_clock, freshly_read, on_clock, only
+from ident.logs.clock import Clock, filled, find_clock, freshly_read, on_clock, only
 from ident.logs.filter import HIGHEST, factors_below, resample, thinned_band
 from ident.logs.log import Log
 from ident.logs.process import ALIKE, Processing
-from ident.logs.readings import ENOUGH, gaps, interpolated, leap, position_quantum, spikes
+from ident.logs.readings import ENOUGH, GAP, gaps, interpolated, leap, position_quantum, spikes
 
 #: Both sides are low-passed at these many times the band of the motion's velocity: in a fit, and where it is judged.
 FITTED, JUDGED = 64.0, 8.0
@@ -276,9 +276,11 @@ def _clocks(logs: Sequence[Log], processing: Processing) -> list[tuple[Log, Cloc
 
 
 def unbroken(log: Log) -> list[Log]:
-    """Return the stretches of a log between its gaps; the log itself where it has none."""
-    stretch = np.cumsum(np.isin(np.arange(len(log.t)), gaps(log.t)[0] + 1))
-    return [log] if not stretch[-1] else [only(log, stretch == k) for k in range(stretch[-1] + 1)]
+    """Return the stretches of a log between its long gaps, the short ones filled; the log itself where it has none."""
+    at, _, count = gaps(log.t)
+    stretch = np.cumsum(np.isin(np.arange(len(log.t)), at[count > GAP] + 1))
+    parts = [log] if not stretch[-1] else [only(log, stretch == k) for k in range(stretch[-1] + 1)]
+    return [filled(part)[0] for part in parts] if len(at) else parts
 
 
 def even_grid(logs: Sequence[Log]) -> float | None:

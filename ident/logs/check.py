@@ -14,6 +14,7 @@ from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
+from ident.logs.readings import GAP as MOST
 from ident.logs.readings import gaps, position_quantum, saturated, spikes, usual_steps
 from ident.logs.recognised import LATE_ROWS, lateness, related
 from ident.logs.unscaled import SMALL, unscaled
@@ -192,7 +193,9 @@ def _sampling(log: Log, dt: Array) -> Iterator[Finding]:
 
 
 def _beside(log: Log, at: np.ndarray) -> str:
-    return "; no row counts that filters bring together across it" if np.isin(at, gaps(log.t)[0]).any() else ""
+    missing, _, count = gaps(log.t)
+    long = np.isin(at, missing[count > MOST]).any()
+    return "; no row counts that filters bring together across a long gap" if long else ""
 
 
 def _after(log: Log, at: np.ndarray, dt: Array) -> str:

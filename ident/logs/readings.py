@@ -164,22 +164,31 @@ def usual_steps(dt: Array) -> tuple[Array, NDArray[np.int_]]:
 
 #: Gaps are looked for where they are at no more than this share of the rows.
 FEW_GAPS = 0.005
+#: Steps that are longer than so many usual ones lack rows, a whole number of them within this, where steps differ less
+#: than so much: where each is another, a long one is no loss.
+_MISSING, _WHOLE, _EVEN = 1.75, 0.25, 0.5
 
 
 def gaps(t: Array) -> tuple[NDArray[np.int_], Array, NDArray[np.int_]]:
-    """Return after which of the rows at t (N,) [s] more than GAP are missing, how long that lasts [s] and how many.
+    """Return after which of the rows at t (N,) [s] some are missing, how long that lasts [s] and how many.
 
-    None where these are at more than FEW_GAPS of the rows: such a log is no stream of rows that lacks some.
+    A step of several usual ones, or of more than GAP, whole or not. Where more than FEW_GAPS of the rows are at
+    one it is no stream of rows that lacks some: then those longer than GAP alone, and none where these are many, too.
     """
     steps = np.diff(t)
     none = np.zeros(0, dtype=int)
-    if len(steps) < 2 * BLOCK or steps.max() <= (GAP + 1.5) * np.median(steps):
+    if len(steps) < 2 * BLOCK or steps.max() <= _MISSING * np.median(steps):
         return none, np.zeros(0), none
     usual = usual_steps(steps)[0]
-    at = np.flatnonzero(steps > (GAP + 1.5) * usual)
-    if len(at) > FEW_GAPS * len(steps):
-        return none, np.zeros(0), none
-    return at, steps[at], np.round(steps[at] / usual[at]).astype(int) - 1
+    count = np.round(steps / usual).astype(int) - 1
+    long = steps > (GAP + 1.5) * usual
+    even = np.ptp(np.percentile(steps / usual, [2.5, 97.5])) < _EVEN
+    whole = (count > 0) & (np.abs(steps / usual - count - 1) < _WHOLE) & even
+    for at in (whole | long, long):
+        if at.sum() <= FEW_GAPS * len(steps):
+            k = np.flatnonzero(at)
+            return k, steps[k], count[k]
+    return none, np.zeros(0), none
 
 
 #: A spike is this many samples long at most; so many on either side are its neighbours.

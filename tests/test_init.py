@@ -274,6 +274,16 @@ def test_swapped_torque_columns_are_asked_about(here):
     assert "order" in keys(found)
 
 
+def test_columns_without_names_are_taken_in_the_order_that_explains_far_more(here):
+    arm(here)
+    t, q, qd, tau = log(here)
+    np.savetxt("log.csv", np.column_stack([t, q, qd, tau[:, [1, 0, 2]]]), delimiter=",")
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "order" in keys(found)
+    assert "column 9, column 8, column 10 the robot explains" in found.files[0].read_text(encoding="utf-8")
+    np.testing.assert_allclose(read(here)[0].tau, tau, rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 4])
 def test_swapped_torque_columns_are_not_taken_for_signs(here, seed):
     arm(here)

@@ -35,6 +35,8 @@ RIVALS = 1.2
 ROUGHLY = (8.0, 200.0)
 #: The order of columns is doubted where another one explains so much more on average.
 BETTER = 0.05
+#: And the other one is the guess where it explains so much more.
+MUCH_BETTER = 0.3
 #: Bodies contradict friction where their centre of mass is farther from the axis than this share of the robot's reach:
 #: nearer, one that is a little off the described one turns the sign.
 LEVER = 0.005
@@ -276,7 +278,11 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
         return list(family.columns), ""
     shown = [", ".join(family.columns[k].shown for k in way) for way in (range(robot.n), order)]
     why = f"in the order {shown[1]} the robot explains {100 * gain:.0f} % more of them"
-    answer_order = asked("order", "In which order are the torques those of the joints?", shown[0], why, tuple(shown))
+    nameless = all(
+        c.array is not None or not c.label for c in family.columns
+    )  # names are believed, and `ident run` doubts them
+    likely = shown[1] if nameless and gain > MUCH_BETTER else shown[0]
+    answer_order = asked("order", "In which order are the torques those of the joints?", likely, why, tuple(shown))
     return [family.columns[k] for k in (order if answer_order == shown[1] else range(robot.n))], f"NOTE: {why}"
 
 

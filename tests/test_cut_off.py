@@ -12,7 +12,8 @@ import ident
 from ident import pipelines
 from ident.compare import settled
 from ident.compare.cut_offs import drift, in_the_band
-from ident.compare.settled import checked, late_positions
+from ident.compare.delays import late_positions
+from ident.compare.settled import checked
 from ident.experiment import read_experiment
 from ident.logs import Log, Processing, process
 from ident.logs.automatic import Hand, band_alone, chosen

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from identified import NOISE, case, moved
 
-from ident.compare import settled
-from ident.compare.settled import Delays, delays
+from ident.compare import delays as detector
+from ident.compare.delays import Delays, delays
 from ident.model import torque
 from ident.regression.base import base_parameters
 from ident.regression.compress import packed_columns
@@ -53,9 +53,9 @@ def test_times_that_are_samples_need_no_spline(late, monkeypatch):
     c, motion = case(), arm_motion((0, 0, 0))
     columns = packed_columns(c.model, base := base_parameters(c.model))
     given = (columns, motion, np.array(late) * STEP, base.K @ c.theta)
-    shifted = settled._rows(*given)
-    monkeypatch.setattr(settled, "_SAME", 0.0)
-    for rows, by_splines in zip(shifted, settled._rows(*given), strict=True):
+    shifted = detector._rows(*given)
+    monkeypatch.setattr(detector, "_SAME", 0.0)
+    for rows, by_splines in zip(shifted, detector._rows(*given), strict=True):
         np.testing.assert_allclose(rows, by_splines, atol=1e-10 * np.abs(by_splines).max())
 
 
@@ -132,11 +132,11 @@ def test_too_few_samples_tell_nothing():
 
 
 def test_delays_of_which_one_motion_of_two_knows_nothing_are_not_taken(monkeypatch):
-    from ident.compare import settled
+    from ident.compare import delays as detector
 
     seen = iter([[0.004, 0.004, -0.002], [0.005, 0.0, 0.003]])
-    monkeypatch.setattr(settled, "delays", lambda *_, **__: Delays(np.array(next(seen))))
-    monkeypatch.setattr(settled, "out_of_reach", lambda *_: ())
+    monkeypatch.setattr(detector, "delays", lambda *_, **__: Delays(np.array(next(seen))))
+    monkeypatch.setattr(detector, "out_of_reach", lambda *_: ())
     motion = type("M", (), {"q": None})()
     model = type("M", (), {"robot": None})()
-    assert settled.late_positions(model, [motion, motion]) == (0.004, 0.0, 0.0)
+    assert detector.late_positions(model, [motion, motion]) == (0.004, 0.0, 0.0)

@@ -13,7 +13,7 @@ import pytest
 from logs_data import ROOT, real_data
 from seeds import ALL
 
-from ident.compare.settled import delays
+from ident.compare.delays import delays
 from ident.estimate.least_squares import solve
 from ident.experiment import read_experiment
 from ident.logs import process, read_log

@@ -23,7 +23,7 @@ import numpy as np
 from arm7 import bodies
 from automatic import ROWS, Curve, fourier, point_to_point
 
-from ident.compare.settled import delays
+from ident.compare.delays import delays
 from ident.logs import Log, process
 from ident.logs.automatic import chosen
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque

@@ -425,7 +425,7 @@ def rounded(log: Log, report: LogReport, processing: Processing) -> Iterator[War
 
 def delayed(loaded: Loaded, motion: Motion) -> Iterator[Warned]:
     """Warn where the positions of some joints are late, or early."""
-    from ident.compare.settled import late_positions
+    from ident.compare.delays import late_positions
 
     late = late_positions(loaded.model, [motion], loaded.base)
     told = [f"'{joint}' by {x * 1e3:g} ms" for joint, x in zip(loaded.robot.joint_names, late, strict=False) if x]

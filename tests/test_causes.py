@@ -710,6 +710,25 @@ def test_a_zero_that_is_off_is_told_by_a_table_that_is_right_but_for_it(j: int, 
     assert cause.asserted
 
 
+@pytest.mark.parametrize("j", [0, 1, 2])
+def test_an_axis_that_points_the_other_way_is_told(j: int) -> None:
+    """Of a joint beyond others by the torques alone; of the first one by a table that is right."""
+    model, motion = log(np.random.default_rng(21), arm())
+    rng = np.random.default_rng(21)
+    states(rng, 3, 1500)
+    cad = np.array(links_of(rng, 3)) * np.random.default_rng(1).uniform(0.98, 1.02, (3, 1))
+    joints = [replace(joint, axis=-joint.axis) if k == j else joint for k, joint in enumerate(arm().joints)]
+    other = replace(arm(), joints=tuple(joints))
+    motion = replace(motion, blocks=split(0, len(motion.t), 100)[0])
+    table = Table(Cad(other.links, cad, "cad.csv"))
+    (cause,) = examined(Model(other, model.terms), [motion], neutral_prior(other), table=table).causes
+    words = "its axis points the other way" if j == 0 else "it turns the other way"
+    assert (cause.where, cause.ordinary) == (other.joint_names[j], False)
+    assert cause.what.startswith(words)
+    if j == 0:
+        assert cause.mend == "multiply its position and its torque by -1 in the log"
+
+
 @pytest.mark.parametrize("factor", [1.11, 1.0])
 def test_a_length_that_is_off_is_told_by_a_table_that_is_right_but_for_it(factor: float) -> None:
     """The torques alone do not tell: bodies make up for it within the noise."""

@@ -1,6 +1,7 @@
-"""Other geometries that a CAD table is tried with: a zero or a length that is off, lengths in another unit.
+"""Other geometries that a CAD table is tried with: a zero, an axis or a length that is off, lengths in another unit.
 
-Bodies that are free make up for a zero or a length, so that torques alone hardly tell; numbers that are right do not.
+Bodies that are free make up for a zero, an axis or a length, so that torques alone hardly tell; numbers that are right
+do not.
 """
 
 from __future__ import annotations
@@ -26,24 +27,19 @@ _SHORTEST, _DOUBTED, _TRIED, _FINER, _MOST = 0.02, 1.2, 0.05, np.arange(0.0, 0.2
 
 
 def usual_ones(robot: Robot) -> dict[str, Robot]:
-    """Return the robot with lengths in another unit, an axis that points the other way, or a zero a quarter or half a
-    turn off, by what it then is.
-    """
+    """Return the robot with lengths in another unit, or a zero a quarter or half a turn off, by what it then is."""
     found = {}
     for words, factor in _UNITS.items():
         if 0.02 < robot.reach * factor < 20.0:
             places = (Pose(j.placement.rotation, factor * j.placement.position) for j in robot.joints)
             joints = (replace(j, placement=place) for j, place in zip(robot.joints, places, strict=True))
             found[f"that with all lengths {words}"] = replace(robot, joints=tuple(joints))
-    for j, joint in enumerate(robot.joints):  # torques alone hardly tell: free bodies are turned about it
-        other = replace(joint, axis=-joint.axis)
-        found[f"{joint.name}: {REVERSED}"] = _with(robot, j, other)
     turning = (j for j, joint in enumerate(robot.joints) if not joint.slides)
     return found | dict(_turned(robot, j, turn) for j in turning for turn in (90.0, -90.0, 180.0))
 
 
 def asked_for(found: Search, searched: Callable[[Mapping[str, Robot]], Search], robot: Robot) -> dict[str, Robot]:
-    """Return the robot with the zeros and the lengths that a table asks for, each alone, by what is mistaken.
+    """Return the robot with the zeros, axes and lengths that a table asks for, each alone, by what is mistaken.
 
     found: the search so far; searched: makes one that knows other geometries.
     """
@@ -52,6 +48,9 @@ def asked_for(found: Search, searched: Callable[[Mapping[str, Robot]], Search], 
     asked = dict(_turned(robot, j, round(float(np.rad2deg(angle)), 1)) for j, angle in zeros.items())
     if found.deviation(start, found.tolerance(start)) < _DOUBTED:
         return asked
+    reversed_ones = [_reversed(robot, j) for j in range(robot.n)]
+    worth = _worth(searched, reversed_ones)
+    asked |= dict(each for each, gain in zip(reversed_ones, worth, strict=True) if gain > MARGIN)
     places = [(j, k) for j, joint in enumerate(robot.joints) for k in range(3) if _long(joint.placement.position[k])]
     gains: dict[tuple[int, int, float], float] = {}
     for sign in (-1.0, 1.0):
@@ -88,6 +87,12 @@ def _worth(searched: Callable[[Mapping[str, Robot]], Search], robots: list[tuple
     start, views = search.space.start(search.table), {view.name: view for view in search.space.views}
     base = search.score(start)
     return [search.score(search.space.after(start, views[name])) - base for name, _ in robots]
+
+
+def _reversed(robot: Robot, j: int) -> tuple[str, Robot]:
+    """Return what is mistaken of a joint whose axis points the other way, and the robot with it."""
+    joint = robot.joints[j]
+    return f"{joint.name}: {REVERSED}", _with(robot, j, replace(joint, axis=-joint.axis))
 
 
 def _turned(robot: Robot, j: int, degrees: float) -> tuple[str, Robot]:

@@ -56,10 +56,9 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
     Least squares over base parameters, laws of friction beside the model's, and the derivative of the torques by each
     joint's delay (Gauss-Newton). Joints are taken one by one or all together, the most gainful first, and each in view
     of the delays that were found before: where friction turns around, a straight line tells little of a long one.
-    Friction that remembers its way lags behind the motion, too: delays are claimed that are beside such laws, or
-    that predict better with such laws than without any. Torques that are all late are the same as positions that are
-    all early. Looks at the first 20,000 samples. The limits were set on simulated arms
-    (`experiments/benchmarks/skew.py`).
+    Friction that remembers its way lags behind the motion, too: delays are looked for beside laws of friction with and
+    without a memory, and those count that leave least. Torques that are all late are the same as positions that are all
+    early. Looks at the first 20,000 samples. The limits were set on simulated arms (`experiments/benchmarks/skew.py`).
     """
     n, columns = model.robot.n, packed_columns(model, base or base_parameters(model))
     none, zero = Delays(np.zeros(n)), np.zeros(n)
@@ -84,13 +83,13 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
     fewer = found.ways.shape[1] < without.ways.shape[1]
     remembers = found.errors.sum() < (1.0 if fewer else 1.0 - REMEMBERED) ** 2 * without.errors.sum()
     before, after = (given, found) if remembers else (plain, without)
-    gain = _gain(before, after, GAIN)
+    gain = _gain(before, after)
     return Delays(after.late, gain) if gain else none
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Delays `late` (n,) [s] along `ways` (n, k), the stretches' factors with them, the squared errors left out."""
+    """Delays `late` (n,) [s] along `ways` (n, k), factors of s stretches with them, squared errors (s,) left out."""
 
     ways: Array
     late: Array
@@ -98,17 +97,17 @@ class _Found:
     errors: Array
 
 
-def _gain(before: _Found, after: _Found, least: float) -> float:
-    """Return by which factor errors are smaller where it is by so large a share, and in _IN_STRETCHES; else 0."""
+def _gain(before: _Found, after: _Found) -> float:
+    """Return the factor by which the error is smaller where it is by GAIN, and in _IN_STRETCHES; else 0."""
     gain = float(np.sqrt(after.errors.sum() / before.errors.sum()))
-    return gain if gain < 1.0 - least and np.sum(after.errors < before.errors) >= _IN_STRETCHES else 0.0
+    return gain if gain < 1.0 - GAIN and np.sum(after.errors < before.errors) >= _IN_STRETCHES else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     """Delays of a motion beside laws of friction, those that remember `presliding` ways [rad; m] among them.
 
-    keep (M, n), phi: of the base parameters, noise (n,).
+    keep (M, n): which rows count; phi (b,): base parameters, by which torques change with a delay; noise (n,) [N m; N].
     """
 
     columns: Columns
@@ -159,15 +158,14 @@ def _late_ways(factors: list[Array], ways: Array) -> list[Array]:
     All together, and the single joint that takes most.
     """
     n = len(ways)
-    free = [way for way in (np.ones(n), *np.eye(n)) if not (way == ways.T).all(axis=1).any()]
     if ways.shape[1] == n:
         return []
+    free = [way for way in (np.ones(n), *np.eye(n)) if not (way == ways.T).all(axis=1).any()]
     errors = [float(_left_out(factors, np.column_stack([ways, way])).sum()) for way in free]
+    best = free[int(np.argmin(errors))]
     if min(errors) > (1.0 - TRIED) ** 2 * _left_out(factors, ways).sum():
         return []
-    return [way for way in free if way.all()] + [free[int(np.argmin(errors))]] * (
-        not free[int(np.argmin(errors))].all()
-    )
+    return [way for way in free if way.all() or way is best]
 
 
 def _thin(motion: Motion, x: Array) -> Array:

@@ -358,7 +358,7 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     likely, odd = contradicted(result), suspicious(result) or slopes.odd
     far = result.comparison.far if result.comparison is not None else ()
     if likely is None and not odd:
-        _, found = with_bodies(loaded, tell) if known_well(result) else (None, ())
+        found = with_bodies(loaded, tell)[1] if known_well(result) else ()
         return replace(estimate, causes=found), () if found else tuple(_differs(loaded, far)), None
     table = file_of_cad(loaded) if likely is None and far else likely  # of several mistakes none may stand out alone
     opposed = result.validation is not None and result.validation.opposed

@@ -278,9 +278,8 @@ def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tup
         return list(family.columns), ""
     shown = [", ".join(family.columns[k].shown for k in way) for way in (range(robot.n), order)]
     why = f"in the order {shown[1]} the robot explains {100 * gain:.0f} % more of them"
-    nameless = all(
-        c.array is not None or not c.label for c in family.columns
-    )  # names are believed, and `ident run` doubts them
+    # names are believed, and `ident run` doubts them
+    nameless = all(c.array is not None or not c.label for c in family.columns)
     likely = shown[1] if nameless and gain > MUCH_BETTER else shown[0]
     answer_order = asked("order", "In which order are the torques those of the joints?", likely, why, tuple(shown))
     return [family.columns[k] for k in (order if answer_order == shown[1] else range(robot.n))], f"NOTE: {why}"

@@ -68,14 +68,15 @@ def _turned(path: Path, robot: Robot) -> Iterator[tuple[str, Geometry]]:
                 if joint.name in written:
                     angles = " ".join(f"{x:.6g}" for x in roll_pitch_yaw(written[joint.name].rotation @ by))
                     mend = f'rpy="{angles}" in the <origin> of that joint'
-                yield what, Geometry(_with(robot, j, changed), mend)
+                yield what, Geometry(with_joint(robot, j, changed), mend)
             if across and not joint.point.any():
                 what = f"the axis of {joint.name} is {letter}, not as described"
                 mend = f"{described.axis(along)} in that joint"
-                yield what, Geometry(_with(robot, j, replace(joint, axis=along)), mend)
+                yield what, Geometry(with_joint(robot, j, replace(joint, axis=along)), mend)
 
 
-def _with(robot: Robot, j: int, joint: Joint) -> Robot:
+def with_joint(robot: Robot, j: int, joint: Joint) -> Robot:
+    """Return a robot with another joint in the place of its j-th."""
     return replace(robot, joints=(*robot.joints[:j], joint, *robot.joints[j + 1 :]))
 
 

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ident.compare.causes.geometries import with_joint
 from ident.compare.doctor.search import MARGIN, Search
-from ident.robot.robot import Joint, Robot
+from ident.robot.robot import Robot
 from ident.spatial.inertia import Pose
 
 #: What is said of an axis, of a zero and of a length, and how far off that of any robot may be [deg; share, m].
@@ -92,7 +93,7 @@ def _worth(searched: Callable[[Mapping[str, Robot]], Search], robots: list[tuple
 def _reversed(robot: Robot, j: int) -> tuple[str, Robot]:
     """Return what is mistaken of a joint whose axis points the other way, and the robot with it."""
     joint = robot.joints[j]
-    return f"{joint.name}: {REVERSED}", _with(robot, j, replace(joint, axis=-joint.axis))
+    return f"{joint.name}: {REVERSED}", with_joint(robot, j, replace(joint, axis=-joint.axis))
 
 
 def _turned(robot: Robot, j: int, degrees: float) -> tuple[str, Robot]:
@@ -111,8 +112,4 @@ def _longer(robot: Robot, j: int, k: int, factor: float) -> tuple[str, Robot]:
 
 
 def _placed(robot: Robot, j: int, placement: Pose) -> Robot:
-    return _with(robot, j, replace(robot.joints[j], placement=placement))
-
-
-def _with(robot: Robot, j: int, joint: Joint) -> Robot:
-    return replace(robot, joints=(*robot.joints[:j], joint, *robot.joints[j + 1 :]))
+    return with_joint(robot, j, replace(robot.joints[j], placement=placement))

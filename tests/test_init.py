@@ -1894,15 +1894,55 @@ def test_a_log_is_of_motors_or_joints_as_names_say_or_as_is_asked(here, pattern,
         assert any("that the log is of the motors" in cause.what for cause in causes)
 
 
-def test_positions_and_torques_at_other_times_are_refused_with_both_files(here):
+@pytest.mark.parametrize("every", [(1, 2), (3, 1)])
+def test_positions_and_torques_at_other_times_are_joined(here, every):
+    arm(here)
+    truth = {}
+    for run, seed in {"run1": 1, "run2": 2}.items():
+        t, q, _, tau = log(here, seed=seed, rate=600.0)
+        truth[run], late = tau, slice(1, None, every[1])
+        states, torques = columns("A{}_deg", np.rad2deg(q)), columns("A{}_Nm", tau)
+        pd.DataFrame({"time_ms": 1e3 * t, **states})[:: every[0]].to_csv(f"pos_{run}.csv", index=False)
+        pd.DataFrame({"time_ms": 1e3 * t, **torques})[late].to_csv(f"torque_{run}.csv", index=False)
+    found = pipelines.init("arm.urdf", ["torque_run2.csv", "pos_run2.csv", "torque_run1.csv", "pos_run1.csv"])
+    assert sum("JOINED: pos_run" in told for told in found.told) == 2
+    manifest = read(here)[2]
+    for recording, run in zip(manifest.recordings, ("run1", "run2"), strict=True):
+        joined = ident.read_log(manifest, recording.name, ident.read_robot("arm.urdf"))
+        assert joined.rate_hz == pytest.approx(600.0 / min(every))
+        rows = np.rint(joined.t * 600.0 + joined.clock * 600.0).astype(int)
+        assert np.abs(joined.tau - truth[run][rows]).max() < 0.4  # noise of 0.05 N m, between neighbours
+        assert np.std(joined.tau - truth[run][rows]) < 0.08
+
+
+@pytest.mark.parametrize(("gains", "guessed"), [((1.0, 1.0, 1.0), False), ((3.0, 0.4, 6.0), True)])
+def test_torques_of_a_robot_with_a_tool_that_its_file_lacks_are_in_newton_metres(here, gains, guessed):
+    """Of the outer joints they count several N m for one of the bodies in the file, as gains would."""
+    whole = arm(here, masses=(6.0, 4.0, 14.0))
+    for run, seed in {"train": 1, "test": 2}.items():
+        t, q, _, tau = log(here, seed=seed)
+        table = {"t": t, **columns("q{}", q), **columns("effort{}", tau / gains)}
+        pd.DataFrame(table).to_csv(f"{run}.csv", index=False)
+    whole.unlink()
+    arm(here, masses=(6.0, 4.0, 2.0))
+    found = pipelines.init("arm.urdf", ["train.csv", "test.csv"])
+    torque = read(here)[2].recordings[0].torque
+    assert torque.guessed == guessed
+    assert any("they ask for 12" in told and "kg more on c" in told for told in found.told) == (not guessed)
+    if not guessed:
+        assert (torque.unit, torque.gain) == ("N m", 1.0)
+
+
+def test_positions_and_torques_without_a_clock_in_common_are_refused_with_both_files(here):
     arm(here)
     t, q, _, tau = log(here)
     pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_deg", np.rad2deg(q))}).to_csv("positions.csv", index=False)
-    pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_Nm", tau)})[::2].to_csv("torques.csv", index=False)
+    pd.DataFrame({"time_ms": 1e3 * t + 1e9, **columns("A{}_Nm", tau)})[::2].to_csv("torques.csv", index=False)
     with pytest.raises(
         LogError, match=r"'positions.csv' has the positions and 'torques.csv' the torques, in 2400 rows"
     ):
         pipelines.init("arm.urdf", ["torques.csv", "positions.csv"])
+    assert not list(here.glob("*.toml"))
     pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_Nm", tau)}).to_csv("torques.csv", index=False)
     assert pipelines.init("arm.urdf", ["torques.csv", "positions.csv"]).files
 

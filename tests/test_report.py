@@ -593,7 +593,9 @@ def test_mistakes_of_a_table_that_spoil_nothing_have_their_own_place():
     assert "Mend first" not in report.verdict.reason
     first = report.sections[0]
     assert (first.title, first.blocks[0].words) == ("What to mend in the CAD table", "cad.csv: lift.m: 3 -> 0.003 kg")
-    assert report.sentences[1].endswith("; 1 mistake in cad.csv spoils nothing here.")
+    assert report.sentences[1].endswith(
+        "; 1 mistake in cad.csv spoils nothing here (lift: mass is 1000 times too large, as g read as kg)."
+    )
     far = len(comparison.far)
     assert far
     assert f"; cad.csv is far off in {far} of " in questions(c.constrained, validation, comparison)[1]

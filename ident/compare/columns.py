@@ -108,6 +108,22 @@ def pace_of(robot: Robot, inertials: Array, t: Array, q: Array, columns: Array) 
     return float(found[0]), float(found[1]), float(left @ left), float(np.sum((rows[:, 2] - rows[:, :2] @ found) ** 2))
 
 
+def load_of(robot: Robot, inertials: Array, t: Array, q: Array, columns: Array) -> tuple[Array, Array, float, float]:
+    """Return the load (10,) on the last link that torques (N, n) [N m; N] ask for beside bodies (n, 10) as they are,
+    what each joint's torque then counts for 1 N m, and the share of them left with it, and with gains in its place.
+    """
+    q, qd, qdd, smooth, _ = _states(t, q, columns)
+    bodies = inverse_dynamics(robot, inertials, q, qd, qdd)
+    carried = np.moveaxis(regressor(robot, q, qd, qdd)[..., -10:], -1, 0)
+    rows = _beside_friction(qd, qdd, np.array([*carried, bodies, smooth]), smooth)
+    load = _slopes(rows[:, :10], rows[:, -1:] - rows[:, -2:-1])
+    loaded = np.column_stack([rows[:, -2:-1] + rows[:, :10] @ load, rows[:, -2:]])
+    joints = np.split(loaded, max(len(rows) // len(q), 1))
+    counts = np.array([_slopes(a[:, :1], a[:, 2:])[0, 0] for a in joints])
+    scaled = sum(float(_left(a[:, 1:2], a[:, 2:])[0]) for a in joints)
+    return load[:, 0], counts, float(np.sum((loaded[:, 2] - loaded[:, 0]) ** 2)), scaled
+
+
 def _beside_friction(qd: Array, qdd: Array, parts: Array, smooth: Array) -> Array:
     """Return parts (k, N, n) of torques as rows (n N, k) without what each joint's friction, drive inertia and offset
     explain of them, such that all squares of the torques smooth (N, n) sum to 1; joints without any are left out.

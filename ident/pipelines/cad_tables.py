@@ -31,11 +31,12 @@ from ident.experiment import build_model, read_experiment
 from ident.files import file_word, whole_folder, write_whole
 from ident.logs import Motion
 from ident.pipelines.checked_cad import table_ending
-from ident.pipelines.doctor import causes_of, examination, settled_in, table_of
+from ident.pipelines.doctor import causes_of, examination
 from ident.pipelines.estimated import require_apart, sources_of
 from ident.pipelines.factors import as_compressed, load_factors
 from ident.pipelines.loaded import Loaded, load, shapes_of
 from ident.pipelines.select import with_springs, with_terms
+from ident.pipelines.stated_tables import settled_in, table_of
 from ident.pipelines.steps import Warned, log_warned, motions
 from ident.pipelines.wishes import CadWishes, RefineWishes
 from ident.regression import Regression, base_parameters, compress, load_regression

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.cad import Cad
-from ident.cad.read import read_source
 from ident.compare.causes.causes import RISEN, Cause, Examination, examined
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
@@ -19,25 +17,24 @@ from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mi
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import ROBUST
 from ident.compare.difference import Difference
-from ident.compare.doctor import other_convention, settled_by
 from ident.compare.doctor.doctor import exact_search
 from ident.compare.doctor.search import MARGIN
 from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
+from ident.estimate.prior import Prior
 from ident.experiment import Experiment, read_experiment
 from ident.logs.automatic import JUDGED
 from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
 from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives, tied
-from ident.pipelines.checked_cad import words_of
+from ident.pipelines.corrected import Corrected, corrected, mended_prior
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.own_model import chosen_instead
 from ident.pipelines.select import with_terms
+from ident.pipelines.stated_tables import file_of_cad, stated_table
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
-from ident.pipelines.wishes import CadWishes
-from ident.robot import Robot
 from ident.tell import Tell, logged
 
 #: Least squares that are so much better than links that can exist: the robot may be another one.
@@ -53,7 +50,6 @@ _CONTRADICTED = 0.5
 _NOISES, _FELT = 1.4, 0.01
 #: Of CAD that is right but for a mistake elsewhere fewer numbers are contradicted than this share of those that agree.
 AGREES = 1.0
-_STATED = CadWishes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,31 +81,6 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined
     return Examined(loaded, seen, None if gross is None else gross.cause)
 
 
-def stated_table(loaded: Loaded) -> Table | None:
-    """Return the CAD table to examine, a file or the robot's own bodies; None without, or where it lacks numbers.
-
-    Raises what `table_of` raises.
-    """
-    experiment = loaded.experiment
-    given = experiment.cad != "none" and (isinstance(experiment.cad, Path) or loaded.cad is not None)
-    return whole_table(experiment, loaded.robot) if given else None
-
-
-def file_of_cad(loaded: Loaded) -> Table | None:
-    """Return the CAD file's table, None where there is none or it lacks numbers. Raises what `table_of` raises."""
-    return whole_table(loaded.experiment, loaded.robot) if isinstance(loaded.experiment.cad, Path) else None
-
-
-def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
-    """Return the CAD table to examine, None where it lacks numbers. Raises what `table_of` raises."""
-    if not isinstance(experiment.cad, Path) and _without_numbers(robot):
-        return None
-    cad, source = table_of(experiment, robot)
-    if not np.isfinite(cad.for_robot(robot)).all():
-        return None
-    return Table(cad, settled_in(source), other_convention(experiment.robot), described_by(experiment.robot))
-
-
 def contradicted(result: Result) -> Table | None:
     """Return the CAD file's table where a known mistake in it is likelier than it is as given, by the fit's factors."""
     regression, table = result.regression, file_of_cad(result.loaded)
@@ -122,33 +93,6 @@ def contradicted(result: Result) -> Table | None:
         if options and options[0].score > each.score(start) + MARGIN:
             return table
     return None
-
-
-def table_of(experiment: Experiment, robot: Robot, wishes: CadWishes = _STATED) -> tuple[Cad, Path | None]:
-    """Return the CAD table to examine, and where it comes from: None for the robot's own description.
-
-    Raises CadError where there is none, or it cannot be read.
-    """
-    given = wishes.cad or (experiment.cad if isinstance(experiment.cad, Path) else None)
-    if given is not None:
-        return read_source(given, robot, *words_of(wishes.frames, wishes.products)), given
-    lacking = _without_numbers(robot)
-    if lacking or robot.inertials is None:
-        problem = f"gives no inertials of {', '.join(lacking)} to examine"
-        raise CadError(problem, file=experiment.robot, fix="Add --cad with a CAD table")
-    return Cad(robot.links, robot.inertials, experiment.robot.name), None
-
-
-def _without_numbers(robot: Robot) -> list[str]:
-    """Return the links whose description lacks inertials."""
-    if robot.inertials is None:
-        return list(robot.links)
-    return [link for link, own in zip(robot.links, robot.inertials, strict=True) if np.isnan(own).any()]
-
-
-def settled_in(source: Path | None) -> tuple[tuple[str, str], ...]:
-    """Return what a folder of reports decides by itself: `ident.compare.doctor.settled_by`."""
-    return settled_by(source) if source is not None and source.is_dir() else ()
 
 
 def examination(
@@ -190,12 +134,6 @@ def beside_loss(found: Examination, predicts: bool = False) -> Examination:
     """
     said = (replace(c, mend=c.mend.removesuffix(ROBUST)) for c in found.causes)
     return replace(found, causes=tuple(c for c in said if not (predicts and c.mistake.kind == "touch")))
-
-
-def screening(loaded: Loaded) -> Screened:
-    """Return what slopes say of an experiment's lengths, zeros and gains, and what its fitted logs do not tell."""
-    parts = _fitted(loaded)
-    return screened(loaded.model, parts, loaded.prior) if parts else Screened(False, "")
 
 
 def _fitted(loaded: Loaded, processing: Processing | None = None) -> list[Motion]:
@@ -283,22 +221,27 @@ def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tupl
     scaled = max((np.sum(x != 1.0) for x in given if np.any(x == 1.0)), default=0)  # of all joints: the unit's own
     several = scaled + sum(c.mistake.kind in _SCALED for c in found.causes) > 1
     return tuple(
-        NamedCause(
-            c.where,
-            c.what,
-            files_of(loaded)[c.mistake.file],
-            f"{c.mend}; {_SCALE}" if several and c.mistake.kind in _SCALED else c.mend,
-            c.rivals,
-            loaded.robot.joint_names,
-            c.joints_before,
-            c.joints_after,
-            (c.before, c.after),
-            min(c.log_odds, _CERTAIN),
-            c.trace,
-            c.by_table,
-        )
+        _named(c, loaded, several=several)
         for c in found.causes
         if not c.ordinary and (c is worst if lacking else terms or c.mistake.kind != "term")
+    )
+
+
+def _named(cause: Cause, loaded: Loaded, *, several: bool = False) -> NamedCause:
+    """Return a cause as an estimate keeps it; several: whether torques of several joints are to be multiplied."""
+    return NamedCause(
+        cause.where,
+        cause.what,
+        files_of(loaded)[cause.mistake.file],
+        f"{cause.mend}; {_SCALE}" if several and cause.mistake.kind in _SCALED else cause.mend,
+        cause.rivals,
+        loaded.robot.joint_names,
+        cause.joints_before,
+        cause.joints_after,
+        (cause.before, cause.after),
+        min(cause.log_odds, _CERTAIN),
+        cause.trace,
+        cause.by_table,
     )
 
 
@@ -321,22 +264,26 @@ _SCALE = (
 
 @dataclass(frozen=True)
 class Anew:
-    """What to fit an experiment with once more: late torques [s], springs (joint -> evidence) that CAD asks for."""
+    """What to fit an experiment with once more: late torques [s], springs (joint -> evidence) that CAD asks for, and
+    the prior of a CAD table without its mistakes.
+    """
 
     late: float = 0.0
     springs: Mapping[str, str] = field(default_factory=dict)
+    prior: Prior | None = None
 
 
 def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
     """Return the estimate with what is wrong with the files, where the result looks like that, and what to know.
 
     A mistake in a CAD table that spoils neither bodies nor predictions is no reason to hold the result back. Where
-    torques are late, and nothing else is wrong, or joints have springs: that, else None.
+    torques are late, and nothing else is wrong, joints have springs or the table's mistakes are sure: that, else None.
     """
-    beyond = [*beyond_limits(result.loaded.robot, _fitted(result.loaded)), *heavy_drives(result)]
+    moved = _fitted(result.loaded)
+    beyond = [*beyond_limits(result.loaded.robot, moved), *heavy_drives(result)]
     if guesses := list(guessed(result.loaded)):
         return replace(result.estimate, causes=certain(result, [*beyond, *guesses])), (), None
-    estimate, warned, anew = _weighed(result, tell)
+    estimate, warned, anew = _weighed(result, moved, tell)
     if estimate.causes and (own := _of_own_model(result.loaded, estimate.causes, tell)):
         return replace(estimate, causes=(own,)), (), None
     if beyond and not any("position" in c.what for c in estimate.causes):  # whatever else seems wrong follows from it
@@ -349,17 +296,16 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     return estimate, warned, anew
 
 
-def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
+def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
     """Return what `doctored` does where neither a guess nor a limit decides."""
     loaded, estimate = result.loaded, result.estimate
-    slopes = screening(loaded)
-    tested = result.comparison is not None and result.comparison.tested
+    slopes = screened(loaded.model, motions, loaded.prior) if motions else Screened(False, "")
+    far = result.comparison.far if result.comparison is not None else ()
+    tested = result.comparison is not None and result.comparison.tested and (not far or known_well(result))
     estimate = replace(estimate, hidden="" if tested else slopes.hidden)  # known bodies that torques show tell more
     likely, odd = contradicted(result), suspicious(result) or slopes.odd
-    far = result.comparison.far if result.comparison is not None else ()
     if likely is None and not odd:
-        found = with_bodies(loaded, tell)[1] if known_well(result) else ()
-        return replace(estimate, causes=found), () if found else tuple(_differs(loaded, far)), None
+        return _of_known_bodies(result, estimate, motions, tell)
     table = file_of_cad(loaded) if likely is None and far else likely  # of several mistakes none may stand out alone
     opposed = result.validation is not None and result.validation.opposed
     if opposed and likely is None:  # the robot file's own bodies know more than ones that are free
@@ -376,6 +322,8 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     if not found and likely is None and estimate.implausible and not opposed:
         seen, found = with_bodies(loaded, tell)
         found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
+    if not found:
+        return _of_known_bodies(result, estimate, motions, tell)
     files = files_of(loaded)
     of_table = tuple(c for c in found if c.by_table)
     spring = (c for c in of_table if c.file == files["model"] and not c.rivals)
@@ -387,7 +335,31 @@ def _weighed(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
             found, late = _lagging(loaded, found[0], doubted.value)
         return replace(estimate, causes=found), (), Anew(late, springs)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table)
-    return replace(estimate, noted=of_table), told, Anew(springs=springs)
+    of_cad = bool(of_table) and of_table == found and seen.diagnosis is not None and loaded.cad_source is not None
+    prior = mended_prior(loaded, seen.diagnosis) if of_cad and seen.diagnosis else None
+    return replace(estimate, noted=of_table), told, Anew(springs=springs, prior=prior)
+
+
+def _of_known_bodies(
+    result: Result, estimate: Estimate, motions: Sequence[Motion], tell: Tell
+) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
+    """Return what `doctored` does where nothing but CAD's bodies may tell what is wrong."""
+    loaded, far = result.loaded, result.comparison.far if result.comparison is not None else ()
+    table = stated_table(loaded) if far and result.regression is not None else None
+    found, seen = tuple[NamedCause, ...](), Corrected()
+    if known_well(result):
+        whole, found = with_bodies(loaded, tell)
+        of_cad = tuple(c for c in whole.causes if c.mistake.file == "table" and not c.ordinary and c.asserted)
+        seen = Corrected(of_cad, prior=mended_prior(loaded, whole.diagnosis) if whole.diagnosis else None)
+    elif table is not None and result.regression is not None:
+        seen = corrected(loaded, result.regression, motions, table)
+        found = with_bodies(loaded, tell)[1] if seen.elsewhere else ()
+    if found or seen.elsewhere or not seen.causes:
+        return replace(estimate, causes=found), () if found else tuple(_differs(loaded, far)), None
+    named = tuple(_named(c, loaded) for c in seen.causes)
+    told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in named)
+    estimate = replace(estimate, noted=named, hidden="" if seen.prior is not None else estimate.hidden)
+    return estimate, told, Anew(prior=seen.prior)
 
 
 def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> NamedCause | None:

@@ -152,26 +152,44 @@ def _judged(
 
     warned, failed = list[Warned](), list[Failed]()
     factors = compressed(loaded, told, tell, client)
-    estimate = widened(_fitted(loaded, factors, warned, tell, command), calibration)
-    result = Result(loaded, estimate, factors.regression, compared(loaded, estimate))
-    try:
-        result = replace(result, validation=validated(loaded, estimate, factors.regression, warned, tell))
-    except IdentError as cause:
-        if isinstance(cause, LogError) and cut_up(loaded)[1]:
-            raise
-        failed.append(Failed(VALIDATION, cause))
+    result = _predicting(loaded, factors, calibration, warned, failed, tell, command)
     anew: Anew | None = None
     few = any(w.kind == "few rows" for w in warned)  # what accelerations lack looks like mistakes of many kinds
     if not few and not unusable(warned):  # a torque that is no measurement says nothing of files
         estimate, of_table, anew = doctored(result, tell)
+        if anew is not None and anew.prior is not None:
+            right, warned, failed = replace(loaded, prior=anew.prior), [], []
+            result = _predicting(right, factors, calibration, warned, failed, tell, command)
+            estimate = replace(result.estimate, noted=estimate.noted, hidden=estimate.hidden)
         warned += of_table
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
-        estimate = steps.without_advice(loaded, estimate, warned)
+        result = replace(result, estimate=steps.without_advice(loaded, estimate, warned))
     experiment = loaded.experiment
     by_hand = experiment.processing or experiment.by_hand or experiment.calibrate
-    result = replace(result, estimate=estimate, warnings=tuple(warned), failed=tuple(failed))
+    result = replace(result, warnings=tuple(warned), failed=tuple(failed))
     late, springs = (anew.late, anew.springs) if anew else (0.0, {})
     return factors, result, Anew(0.0 if by_hand else late, {} if experiment.own_model else springs)
+
+
+def _predicting(
+    loaded: Loaded,
+    factors: Factors,
+    calibration: Found | None,
+    warned: list[Warned],
+    failed: list[Failed],
+    tell: Tell,
+    command: str,
+) -> Result:
+    """Return the fit of factors with what it predicts; `failed` gets what could not be predicted."""
+    estimate = widened(_fitted(loaded, factors, warned, tell, command), calibration)
+    result = Result(loaded, estimate, factors.regression, compared(loaded, estimate))
+    try:
+        return replace(result, validation=validated(loaded, estimate, factors.regression, warned, tell))
+    except IdentError as cause:
+        if isinstance(cause, LogError) and cut_up(loaded)[1]:
+            raise
+        failed.append(Failed(VALIDATION, cause))
+    return result
 
 
 def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, command: str) -> Estimate:

@@ -17,7 +17,7 @@ from ident.experiment import LEVELS
 from ident.files import file_word, write_whole
 from ident.logs.log import read_log
 from ident.logs.manifest import Manifest, Recording, Signal, TextFormat
-from ident.logs.raw import read_raw
+from ident.logs.raw import RawTable, read_raw
 from ident.logs.readers import bag
 from ident.logs.readers.bag import as_table
 from ident.logs.readers.formats import is_bag
@@ -25,6 +25,7 @@ from ident.logs.recognised import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.given_files import axis, description_among, parted, skeleton, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
+from ident.pipelines.one_clock import apart, joined
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording, recordings_of
 from ident.pipelines.signals import Signals, parked
@@ -85,7 +86,15 @@ def init(
     try:
         for log in filter(is_bag, logs):
             made[log] = as_table(log, folder / f"{log.stem}.parquet", _topic(log, asked))
-        return _started(folder, robot, cad, [made.get(log, log) for log in logs], asked, tuple(made.values()))
+        arm = _arm(robot, cad)
+        logs, told = without_copies([made.get(log, log) for log in logs])
+        raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
+        for states, torques in apart(raw, arm):
+            made[states.file], said = joined(states, torques, folder)
+            told.append(f"JOINED: {said}")
+            raw = [tables for tables in raw if tables[0].file not in (states.file, torques.file)]
+            raw.append(read_raw(made[states.file]))
+        return _started(folder, robot, cad, arm, raw, told, asked, tuple(made.values()))
     except BaseException:  # also one that is stopped leaves nothing half done
         for file in made.values():
             file.unlink()
@@ -103,12 +112,16 @@ def _topic(log: Path, asked: Asked) -> str:
 
 
 def _started(
-    folder: Path, robot: Path, cad: Path | None, logs: Sequence[Path], asked: Asked, made: tuple[Path, ...]
+    folder: Path,
+    robot: Path,
+    cad: Path | None,
+    arm: Arm,
+    raw: Sequence[tuple[RawTable, ...]],
+    first_told: Sequence[str],
+    asked: Asked,
+    made: tuple[Path, ...],
 ) -> Started:
-    """Write the files, those `made` being there already: tables of bags, and the robot of one axis."""
-    arm = _arm(robot, cad)
-    logs, copies = without_copies(logs)
-    raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
+    """Write the files, those `made` being there already: tables of bags and of two files, and the robot of one axis."""
     arm = of_one_side(arm, [c.label for tables in raw for table in tables for c in table.columns], asked)
     given = [log.parts() for log in recordings_of(raw, arm, asked)]
     recordings = [part for parts, _ in given for part in parts]
@@ -138,7 +151,7 @@ def _started(
     )
     written = [write_whole(folder / name, texts[name]) for name in FILES if name in texts]
     told += [f"{quantity}: {reason}" for quantity, reason in first.signals.why.items()]
-    lost = copies + [f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items()]
+    lost = [*first_told, *(f"{name}: LEFT OUT: {cause}" for name, cause in left_out.items())]
     return Started(
         (*made, *written), tuple(asked.answers), (*lost, *told, *why), tuple(asked.guessed), f"ident run {folder}"
     )

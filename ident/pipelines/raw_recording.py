@@ -197,8 +197,6 @@ def _velocity_unit(log: Signals, turning: list[int]) -> tuple[str, ...]:
 
 #: Which file of the recording, array, and name or number of a column.
 _Place = tuple[int, str | None, int | str]
-#: What a log has.
-_BOTH = ("position", "torque")
 
 
 def recordings_of(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -> list[RawRecording]:
@@ -208,17 +206,16 @@ def recordings_of(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -
     """
     groups: list[list[RawTable]] = []
     for tables in files:
-        table = max(tables, key=lambda t: len(_quantities(t, arm)))
-        has = _quantities(table, arm)
+        table = max(tables, key=lambda t: len(quantities(t, arm)))
+        has = quantities(table, arm)
         partner = next(
-            (g for g in groups if g[0].rows == table.rows and not has & set().union(*(_quantities(t, arm) for t in g))),
+            (g for g in groups if g[0].rows == table.rows and not has & set().union(*(quantities(t, arm) for t in g))),
             None,
         )
         if partner is None or not has:
             groups.append([table])
         else:
             partner.append(table)
-    _require_one_time(groups, arm)
     decided: list[tuple[dict[Column, _Place], Signals]] = []
     found: dict[int, RawRecording] = {}
     names = _names([group[0].file for group in groups])
@@ -246,26 +243,13 @@ def recordings_of(files: Sequence[Sequence[RawTable]], arm: Arm, asked: Asked) -
     return [found[at] for at in sorted(found)]
 
 
-def _require_one_time(groups: Sequence[Sequence[RawTable]], arm: Arm) -> None:
-    """Raise LogError where some logs have positions, and others torques, but none has both."""
-    has = [set().union(*(_quantities(table, arm) for table in group)) for group in groups]
-    states, torques = (next((g[0] for g, own in zip(groups, has, strict=True) if q in own), None) for q in _BOTH)
-    if states and torques and not any(set(_BOTH) <= own for own in has):
-        rows = f"{plural(states.rows, 'row')} and {plural(torques.rows, 'row')}, which are not taken at the same times"
-        raise LogError(
-            f"'{states.file.name}' has the positions and '{torques.file.name}' the torques, in {rows}",
-            file=states.file,
-            fix="Write one table whose rows have both, the torques interpolated at the positions' times",
-        )
-
-
 def _families(table: RawTable, arm: Arm) -> tuple[Family, ...]:
     found = families(table.columns, (*arm.called, *arm.names))
     called = [replace(f, of=tuple(arm.called.get(str(name), name) for name in f.of)) for f in found]
     return tuple(part for f in called for part in f.with_names(arm.names, arm.turning()))
 
 
-def _quantities(table: RawTable, arm: Arm) -> set[str]:
+def quantities(table: RawTable, arm: Arm) -> set[str]:
     """Return which of positions and torques the names of the columns say."""
     found = {f.quantity for f in _families(table, arm) if f.origin != "commanded"}
     return {"torque" if q == "current" else q for q in found if q in SIGNALS}

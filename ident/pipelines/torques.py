@@ -17,7 +17,7 @@ from ident.logs.names import named
 from ident.logs.raw import Column
 from ident.logs.recognised import ALIKE, Family, related, windows
 from ident.logs.unscaled import weight
-from ident.pipelines.gravity_and_time import of_gravity_and_time
+from ident.pipelines.as_described import of_gravity_and_time, of_load
 from ident.pipelines.questions import Asked, one_of, ranked, words
 from ident.robot import Joint, Robot
 
@@ -146,16 +146,17 @@ def torques(
 
 
 def _as_mounted(log: _Log, family: Family) -> tuple[_Log, str]:
-    """Return the log with the gravity that its torques ask for, where these are called so, and what to say of it.
+    """Return the log with the gravity and the load that its torques ask for, where these are called so, and a note.
 
-    Bodies tell columns and units only where gravity is right: one on a wall would else be logged in amperes.
+    Bodies tell columns and units only where both are right: one on a wall would else be logged in amperes.
     """
     named = family.quantity == "torque" and family.unit in ("", "N m") and len(family.columns) == log.robot.n
     if not named or log.bodies is None or np.isnan(log.bodies).any():
         return log, ""
     tau = np.column_stack([c.values for c in family.columns])
     robot, note = of_gravity_and_time(log.robot, log.bodies, log.t, log.q, tau)
-    return replace(log, robot=robot), note
+    bodies, of_tool = of_load(robot, log.bodies, log.t, log.q, tau) if not note else (log.bodies, "")
+    return replace(log, robot=robot, bodies=bodies), note or of_tool
 
 
 def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> str:

@@ -27,6 +27,7 @@ from ident.compare.causes.tilts import tilts
 from ident.compare.causes.touches import spoils_little, touches
 from ident.compare.causes.traces import trace_of
 from ident.compare.causes.weighing import Weighed, Weigher
+from ident.compare.doctor import Diagnosis
 from ident.estimate.estimate import Trace
 from ident.estimate.prior import Prior
 from ident.jit import one_thread
@@ -103,6 +104,7 @@ class Examination:
     """Causes by what they take from the error and their odds, the reading without them, and its error (relative).
 
     table: whether a CAD table was examined, too, None without one: what the log has to be read without may forbid it.
+    diagnosis: of that table, if it was.
     """
 
     causes: tuple[Cause, ...]
@@ -112,6 +114,7 @@ class Examination:
     independent: float
     table: bool | None = None
     weigher: Weigher | None = None
+    diagnosis: Diagnosis | None = None
 
     def apart(self, cause: Cause, t: Array, q: Array, qd: Array, qdd: Array) -> float:
         """Return how far torques of a motion lie apart if a cause or its first rival is right, in noise of each joint.
@@ -197,14 +200,16 @@ def _examined(
     may = may_examine(reading)
     told = slid(fine, model, reading, prior) if may else []
     reading = told[-1].after.reading if told else reading
+    diagnosis: Diagnosis | None = None
     if table is not None and may:
-        told += table_faults(fine, model, reading if told else firm, motions, table)
-    causes += [_of_table(f, fine, model.robot) for f in told]
+        of_cad, diagnosis = table_faults(fine, model, reading if told else firm, motions, table)
+        told += of_cad
+    causes += [of_table(f, fine, model.robot) for f in told]
     tell("weighing mistakes", MOST, MOST)
     causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
-    return Examination(
-        tuple(causes), reading, now.relative, len(asked), fine.independent, None if table is None else may, fine
-    )
+    asked_of_table = None if table is None else may
+    found = tuple(causes)
+    return Examination(found, reading, now.relative, len(asked), fine.independent, asked_of_table, fine, diagnosis)
 
 
 def _cause(best: Candidate, near: Sequence[Candidate], now: Weighed, fine: Weigher, slight: bool) -> Cause:
@@ -249,7 +254,8 @@ def comparable(before: Weighed, after: Weighed) -> float:
     return float(np.sqrt(np.sum(scale * after.channels(after.left)) / torques.sum()))
 
 
-def _of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:
+def of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:
+    """Return a fault of a table as a cause."""
     before, after = found.before, found.after
     return Cause(
         found.mistake,

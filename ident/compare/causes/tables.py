@@ -20,7 +20,7 @@ from ident.compare.causes.other_geometries import REVERSED, asked_for, size_of, 
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.terms import PART
 from ident.compare.causes.weighing import Weighed, Weigher
-from ident.compare.doctor import Fault, doctor, searching
+from ident.compare.doctor import Diagnosis, Fault, doctor, searching
 from ident.compare.doctor.doctor import DENSITIES
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import Hypothesis, Move, OtherView, TorqueGain, Unexplained
@@ -104,12 +104,13 @@ def may_examine(reading: Reading) -> bool:
 
 def table_faults(
     weigher: Weigher, model: Model, reading: Reading, motions: Sequence[Motion], table: Table
-) -> list[Found]:
-    """Return what is wrong with a table if a log is read so, which `may_examine` has to allow."""
+) -> tuple[list[Found], Diagnosis]:
+    """Return what is wrong with a table if a log is read so, which `may_examine` has to allow, and what is without."""
     right = replace(model, robot=reading.robot, terms=(*model.terms, *reading.terms))
     as_read = [reading.motion(m) for m in motions]
     search = table_search(right, compress(right, as_read), table, as_read, described=model.robot)
-    return told_of(weigher, reading, search, doctor(search).faults, table)
+    diagnosis = doctor(search)
+    return told_of(weigher, reading, search, diagnosis.faults, table), diagnosis
 
 
 def table_search(

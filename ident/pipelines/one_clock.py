@@ -1,0 +1,102 @@
+"""Logs whose positions and torques stand in different files, taken at different times: joined to one table each."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import LogError, plural
+from ident.files import write_whole
+from ident.logs.names import named
+from ident.logs.raw import Column, RawTable
+from ident.pipelines.logged_joints import Arm
+from ident.pipelines.raw_recording import quantities
+
+#: Rows farther from a reading of the other file than so many of its usual steps are left out.
+NEAR = 2.5
+#: Two files are one recording where they have this share of the shorter one's time in common.
+COMMON = 0.5
+
+
+def apart(logs: Sequence[Sequence[RawTable]], arm: Arm) -> list[tuple[RawTable, RawTable]]:
+    """Return the pairs of tables with the positions and the torques of one recording, taken at other times.
+
+    None where a log has both, or rows that belong together one by one. Raises LogError where they cannot be paired.
+    """
+    tables = [max(found, key=lambda t: len(quantities(t, arm))) for found in logs]
+    has = [quantities(t, arm) for t in tables]
+    states = [t for t, own in zip(tables, has, strict=True) if "position" in own]
+    torques = [t for t, own in zip(tables, has, strict=True) if "torque" in own]
+    if not states or not torques or {*states} & {*torques} or {t.rows for t in states} & {t.rows for t in torques}:
+        return []
+    pairs = list(zip(_by_name(states), _by_name(torques), strict=False))
+    for one, other in pairs:
+        t, s = _clock(one), _clock(other)
+        if len(states) != len(torques) or t is None or s is None or not _together(t.values, s.values):
+            rows = f"{plural(one.rows, 'row')} and {plural(other.rows, 'row')}, which are not taken at the same times"
+            raise LogError(
+                f"'{one.file.name}' has the positions and '{other.file.name}' the torques, in {rows}",
+                file=one.file,
+                fix="Give each a column of time by the same name and clock, or write one table whose rows have both",
+            )
+    return pairs
+
+
+def joined(states: RawTable, torques: RawTable, folder: Path) -> tuple[Path, str]:
+    """Write a table (.csv) of two at the times of the one with more rows a second; return it, and what to say of it.
+
+    Readings of the other one are taken between their neighbours by cubic splines.
+    """
+    from scipy.interpolate import CubicSpline
+
+    dense, sparse = sorted((states, torques), key=_step)
+    clock, other = _clock(dense), _clock(sparse)
+    assert clock is not None
+    assert other is not None
+    t, s = clock.values, other.values
+    read = np.column_stack([c.read for c in sparse.columns if c is not other])
+    whole = np.isfinite(read).all(axis=1) & np.concatenate([[True], s[1:] > np.maximum.accumulate(s)[:-1]])
+    s, read = s[whole], read[whole]
+    after = np.clip(np.searchsorted(s, t), 1, len(s) - 1)
+    near = np.maximum(s[after] - t, t - s[after - 1]) < NEAR * float(np.median(np.diff(s)))
+    rows = near & (t >= s[0]) & (t <= s[-1])
+    own = np.column_stack([c.read for c in dense.columns if c is not clock])
+    values = np.column_stack([t, own, CubicSpline(s, read)(t)])[rows]
+    labels = [c.shown for table, at in ((dense, clock), (sparse, other)) for c in table.columns if c is not at]
+    out = folder / f"{states.file.stem}-{torques.file.stem}.csv"
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(["time_s" if clock.unit else clock.shown, *labels])
+    np.savetxt(text, values, delimiter=",", fmt="%.15g")
+    if out.exists():
+        raise LogError("is there already, and is not overwritten", file=out, fix="Remove it, or give it as the log")
+    said = f"{out.name} has both '{dense.file.name}' and, interpolated at its times, '{sparse.file.name}'"
+    return write_whole(out, text.getvalue()), f"{said}: {int(rows.sum())} of {len(t)} rows"
+
+
+def _by_name(tables: Sequence[RawTable]) -> list[RawTable]:
+    return sorted(tables, key=lambda table: table.file.name)
+
+
+def _clock(table: RawTable) -> Column | None:
+    """Return the first column that is called time."""
+    return next(iter(_clocks(table)), None)
+
+
+def _clocks(table: RawTable) -> Iterator[Column]:
+    yield from (c for c in table.columns if named(c.label, ()).quantity == "time" and np.ptp(c.values) > 0.0)
+
+
+def _step(table: RawTable) -> float:
+    clock = _clock(table)
+    return np.inf if clock is None else float(np.ptp(clock.values)) / table.rows
+
+
+def _together(t: Array, s: Array) -> bool:
+    """Return whether two clocks [any unit] have enough time in common to be one."""
+    common = min(t.max(), s.max()) - max(t.min(), s.min())
+    return bool(common > COMMON * min(np.ptp(t), np.ptp(s)))

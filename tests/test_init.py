@@ -1933,6 +1933,28 @@ def test_torques_of_a_robot_with_a_tool_that_its_file_lacks_are_in_newton_metres
         assert (torque.unit, torque.gain) == ("N m", 1.0)
 
 
+def test_rows_that_are_written_twice_keep_their_clock(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    table = pd.DataFrame({"time_ms": np.round(1e3 * t), **columns("q{}_rad", q), **columns("tau{}_Nm", tau)})
+    table.loc[table.index.repeat(2)].to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    manifest = read(here)[2]
+    assert (manifest.recordings[0].time.columns, manifest.recordings[0].drop_repeated) == (("time_ms",), True)
+    found = ident.read_log(manifest, "log", ident.read_robot("arm.urdf"))
+    assert (len(found.t), found.rate_hz) == (len(t), pytest.approx(200.0))
+
+
+def test_numbers_of_samples_that_are_called_seconds_are_no_seconds(here):
+    arm(here)
+    t, q, _, tau = log(here, rate=1000.0)
+    table = {"t_s": np.arange(len(t)), **columns("q{}_rad", q), **columns("tau{}_Nm", tau)}
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    assert "time unit" in keys(found)
+    assert read(here)[2].recordings[0].time.unit == "ms"
+
+
 def test_positions_and_torques_without_a_clock_in_common_are_refused_with_both_files(here):
     arm(here)
     t, q, _, tau = log(here)

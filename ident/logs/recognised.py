@@ -201,11 +201,12 @@ def clocks(families: Sequence[Family], like: str = "") -> tuple[Column, ...]:
     like: the name of a column; a clock of the same MATLAB structure comes first.
     """
     found: list[tuple[int, bool, Column]] = []
+    again = np.all([np.diff(c.values) == 0 for f in families for c in f.columns], axis=0)  # rows that are written twice
     for f in families:
         if len(f.columns) > 1 or f.quantity not in ("time", "index", ""):
             continue
         column, steps = f.columns[0], np.diff(f.columns[0].values)
-        rising = bool((steps >= 0).all()) and np.mean(steps == 0) < 0.1
+        rising = bool((steps >= 0).all()) and np.mean((steps == 0) & ~again) < 0.1
         if rising or (
             f.quantity == "time" and np.median(steps) > 0
         ):  # one that jumps is the time, too: its reader says so
@@ -220,6 +221,11 @@ def time_unit(column: Column) -> str:
     step = float(np.median(np.diff(column.values)))
     fits = [u for u in UNITS["time"] if _SLOWEST <= 1.0 / (step * si_factor(u, "time")) < _FASTEST]
     return fits[0] if step > 0 and fits else ""
+
+
+def runs_slowly(column: Column, unit: str) -> bool:
+    """Return whether a clock in a unit would be of a log at less than a robot's rates."""
+    return float(np.median(np.diff(column.values))) * si_factor(unit, "time") > 1.0 / _SLOWEST
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from ident.pipelines.corrected import Corrected, corrected, mended_prior
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.own_model import chosen_instead
 from ident.pipelines.select import with_terms
-from ident.pipelines.stated_tables import file_of_cad, stated_table
+from ident.pipelines.stated_tables import stated_table
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
 from ident.tell import Tell, logged
 
@@ -81,18 +81,17 @@ def doctor(experiment: Experiment | str | Path, tell: Tell = logged) -> Examined
     return Examined(loaded, seen, None if gross is None else gross.cause)
 
 
-def contradicted(result: Result) -> Table | None:
-    """Return the CAD file's table where a known mistake in it is likelier than it is as given, by the fit's factors."""
-    regression, table = result.regression, file_of_cad(result.loaded)
-    if regression is None or table is None:
-        return None
-    search = table_search(result.loaded.model, regression, table)
+def contradicted(result: Result, table: Table) -> bool:
+    """Return whether a known mistake in a table is likelier than the table as given, by the fit's factors."""
+    if result.regression is None:
+        return False
+    search = table_search(result.loaded.model, result.regression, table)
     for each in (search, exact_search(search) or search):
         start = each.space.start(each.table)
         options = each.options(start)
         if options and options[0].score > each.score(start) + MARGIN:
-            return table
-    return None
+            return True
+    return False
 
 
 def examination(
@@ -179,9 +178,8 @@ def known_well(result: Result) -> bool:
 
 def harmless(result: Result) -> bool:
     """Return whether a mistake in the CAD table has spoilt neither the bodies nor what is predicted."""
-    if result.validation is None or result.estimate.implausible or result.estimate.relative_total > _LARGE:
-        return False
-    return not badly_predicted(result)
+    bad = result.estimate.implausible or result.estimate.relative_total > _LARGE
+    return not bad and not badly_predicted(result)
 
 
 def badly_predicted(result: Result) -> bool:
@@ -303,12 +301,11 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     far = result.comparison.far if result.comparison is not None else ()
     tested = result.comparison is not None and result.comparison.tested and (not far or known_well(result))
     estimate = replace(estimate, hidden="" if tested else slopes.hidden)  # known bodies that torques show tell more
-    likely, odd = contradicted(result), suspicious(result) or slopes.odd
-    if likely is None and not odd:
-        return _of_known_bodies(result, estimate, motions, tell)
-    table = file_of_cad(loaded) if likely is None and far else likely  # of several mistakes none may stand out alone
+    odd, table = suspicious(result) or slopes.odd, _doubted_table(result)
+    if not odd:
+        return _of_known_bodies(result, estimate, table, motions, tell)
     opposed = result.validation is not None and result.validation.opposed
-    if opposed and likely is None:  # the robot file's own bodies know more than ones that are free
+    if opposed and table is None:  # the robot file's own bodies know more than ones that are free
         seen, found = with_bodies(loaded, tell)
         if found:
             return replace(estimate, causes=found), (), None
@@ -319,33 +316,39 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
         seen = beside(examination(loaded, tell), predicts)
         found = causes_of(seen, loaded, terms=False)
-    if not found and likely is None and estimate.implausible and not opposed:
+    if not found and estimate.implausible and not opposed:
         seen, found = with_bodies(loaded, tell)
         found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
     if not found:
-        return _of_known_bodies(result, estimate, motions, tell)
+        return _of_known_bodies(result, estimate, table, motions, tell)
     files = files_of(loaded)
     of_table = tuple(c for c in found if c.by_table)
     spring = (c for c in of_table if c.file == files["model"] and not c.rivals)
     springs = {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in spring}
-    if odd and not (harmless(result) and of_table == found):
+    prior = mended_prior(loaded, seen.diagnosis) if of_table == found and seen.diagnosis else None
+    if prior is None and not (harmless(result) and of_table == found):
         found, late = tuple(c for c in found if not already_doubted(c, estimate.implausible)), 0.0
         alone = found and all(LATE in c.what or BLURRED in c.what for c in found)
         if alone and (doubted := next((c for c in seen.causes if _late(c)), None)):
             found, late = _lagging(loaded, found[0], doubted.value)
         return replace(estimate, causes=found), (), Anew(late, springs)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table)
-    of_cad = bool(of_table) and of_table == found and seen.diagnosis is not None and loaded.cad_source is not None
-    prior = mended_prior(loaded, seen.diagnosis) if of_cad and seen.diagnosis else None
     return replace(estimate, noted=of_table), told, Anew(springs=springs, prior=prior)
 
 
+def _doubted_table(result: Result) -> Table | None:
+    """Return the CAD table where its numbers are far off, or a known mistake in it is likely; else None."""
+    table = stated_table(result.loaded)
+    if table is None or result.comparison is None:
+        return None
+    return table if result.comparison.far or contradicted(result, table) else None
+
+
 def _of_known_bodies(
-    result: Result, estimate: Estimate, motions: Sequence[Motion], tell: Tell
+    result: Result, estimate: Estimate, table: Table | None, motions: Sequence[Motion], tell: Tell
 ) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
-    """Return what `doctored` does where nothing but CAD's bodies may tell what is wrong."""
+    """Return what `doctored` does where nothing but CAD's bodies may tell what is wrong; table: theirs, if doubted."""
     loaded, far = result.loaded, result.comparison.far if result.comparison is not None else ()
-    table = stated_table(loaded) if far and result.regression is not None else None
     found, seen = tuple[NamedCause, ...](), Corrected()
     if known_well(result):
         whole, found = with_bodies(loaded, tell)

@@ -148,7 +148,7 @@ def _judged(
 
     Late torques where nothing else is wrong and nobody has said how signals are read; springs without a [model].
     """
-    from ident.pipelines.doctor import Anew, doctored
+    from ident.pipelines.doctor import Anew, doctored, harmless
 
     warned, failed = list[Warned](), list[Failed]()
     factors = compressed(loaded, told, tell, client)
@@ -160,7 +160,8 @@ def _judged(
         if anew is not None and anew.prior is not None:
             right, warned, failed = replace(loaded, prior=anew.prior), [], []
             result = _predicting(right, factors, calibration, warned, failed, tell, command)
-            estimate = replace(result.estimate, noted=estimate.noted, hidden=estimate.hidden)
+            spoilt = () if harmless(result) else estimate.noted
+            estimate = replace(result.estimate, noted=estimate.noted, causes=spoilt, hidden=estimate.hidden)
         warned += of_table
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
         result = replace(result, estimate=steps.without_advice(loaded, estimate, warned))

@@ -27,6 +27,7 @@ from ident.logs.recognised import (
     counts,
     fitting_units,
     rate_by_limits,
+    runs_slowly,
     scales,
     time_unit,
     unit_of,
@@ -175,7 +176,9 @@ def _stamps(time: Column | None, rows: int) -> Array:
     if time is None:
         return even
     raw = np.asarray(time.values - time.values[0])
-    return raw if np.all(np.diff(raw) > 0) else even * max(float(np.median(np.diff(raw))), 1e-12)
+    steps = np.diff(raw)
+    usual = float(np.mean(steps) if np.all(steps >= 0) else np.median(steps))
+    return raw if np.all(steps > 0) else even * max(usual, 1e-12)
 
 
 def _positions(families: Sequence[Family], arm: Arm, t: Array, asked: Asked, why: dict[str, str]) -> Family:
@@ -331,7 +334,7 @@ def _clock(
             parts = " and ".join(c.shown for c in time.parts)
             why["time"] = "dates and clock times" if time.unit == DATES else f"{parts} are one clock"
             return time, time.unit, 0.0
-        if word in UNITS["time"]:
+        if word in UNITS["time"] and not (only_counts and runs_slowly(time, word)):  # sample numbers are called so, too
             why["time"] = f"{word} by its name"
             return time, word, 0.0
         if by_speed:

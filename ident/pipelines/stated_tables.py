@@ -31,11 +31,6 @@ def stated_table(loaded: Loaded) -> Table | None:
     return whole_table(experiment, loaded.robot) if given else None
 
 
-def file_of_cad(loaded: Loaded) -> Table | None:
-    """Return the CAD file's table, None where there is none or it lacks numbers. Raises what `table_of` raises."""
-    return whole_table(loaded.experiment, loaded.robot) if isinstance(loaded.experiment.cad, Path) else None
-
-
 def whole_table(experiment: Experiment, robot: Robot) -> Table | None:
     """Return the CAD table to examine, None where it lacks numbers. Raises what `table_of` raises."""
     if not isinstance(experiment.cad, Path) and _without_numbers(robot):

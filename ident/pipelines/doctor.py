@@ -50,6 +50,8 @@ _CONTRADICTED = 0.5
 _NOISES, _FELT = 1.4, 0.01
 #: Of CAD that is right but for a mistake elsewhere fewer numbers are contradicted than this share of those that agree.
 AGREES = 1.0
+#: And where it vouches for what the logs alone do not tell: than this one.
+VOUCHES = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +178,14 @@ def known_well(result: Result) -> bool:
     return comparison is not None and 0 < some <= AGREES * comparison.count("agrees")
 
 
+def vouched_for(result: Result) -> bool:
+    """Return whether the logs test what CAD knows and hardly contradict it: then it tells gains and zeros."""
+    comparison = result.comparison
+    if comparison is None or not comparison.tested:
+        return False
+    return not comparison.far or comparison.count("contradicted") <= VOUCHES * comparison.count("agrees")
+
+
 def harmless(result: Result) -> bool:
     """Return whether a mistake in the CAD table has spoilt neither the bodies nor what is predicted."""
     bad = result.estimate.implausible or result.estimate.relative_total > _LARGE
@@ -298,9 +308,7 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     """Return what `doctored` does where neither a guess nor a limit decides."""
     loaded, estimate = result.loaded, result.estimate
     slopes = screened(loaded.model, motions, loaded.prior) if motions else Screened(False, "")
-    far = result.comparison.far if result.comparison is not None else ()
-    tested = result.comparison is not None and result.comparison.tested and (not far or known_well(result))
-    estimate = replace(estimate, hidden="" if tested else slopes.hidden)  # known bodies that torques show tell more
+    estimate = replace(estimate, hidden="" if vouched_for(result) else slopes.hidden)
     odd, table = suspicious(result) or slopes.odd, _doubted_table(result)
     if not odd:
         return _of_known_bodies(result, estimate, table, motions, tell)

@@ -84,11 +84,10 @@ def plain(noun: Any) -> Any:
         return noun if math.isfinite(noun) else None
     if isinstance(noun, Path):
         return str(noun)
-    if isinstance(noun, IdentError):
-        own = {key: value for key, value in vars(noun).items() if key in ("problem", "file", "line", "key", "fix")}
-        return {"error": type(noun).__name__, "message": str(noun)} | plain(own)
     if isinstance(noun, BaseException):
-        return {"error": type(noun).__name__, "message": str(noun)}
+        known = ("problem", "file", "line", "key", "fix") if isinstance(noun, IdentError) else ()
+        own = {key: value for key, value in vars(noun).items() if key in known}
+        return {"error": type(noun).__name__, "message": str(noun)} | plain(own)
     if isinstance(noun, Estimate):
         from ident.estimate.storage import document
 

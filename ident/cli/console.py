@@ -95,12 +95,6 @@ def attempted(command: Callable[..., None], *args: Any, **given: Any) -> tuple[i
     return 0, None
 
 
-def ended(message: str, code: int) -> typer.Exit:
-    """Print why a command ends, and return the exit to raise."""
-    tell_aside(message)
-    return typer.Exit(code)
-
-
 def tell_aside(text: str) -> None:
     """Print a line about a problem to stderr."""
     typer.echo(printable(shortened(text)), err=True)

@@ -16,7 +16,7 @@ import typer
 from ident import pipelines
 from ident.cli.answers import answer, asked, checked, parts_of
 from ident.cli.cad import show_checked
-from ident.cli.console import PROBLEMS, ExperimentPath, command_line, ended, progress, say, show, show_notes, tell_aside
+from ident.cli.console import PROBLEMS, ExperimentPath, command_line, progress, say, show, show_notes, tell_aside
 from ident.errors import IdentError, plural
 from ident.pipelines.wishes import Sharing
 from ident.tell import LOG
@@ -95,7 +95,8 @@ def check(
     else:
         show_checked(found)
     if found.problems:
-        raise ended(f"{plural(found.problems, 'problem')} found", PROBLEMS)
+        tell_aside(f"{plural(found.problems, 'problem')} found")
+        raise typer.Exit(PROBLEMS)
 
 
 def _show_robot(found: CheckedRobot) -> None:
@@ -212,19 +213,14 @@ PATIENCE = 2.0
 
 def _piped(question: Question) -> str | None:
     """Return the next line of what is piped in, None after the last one, and where nothing comes."""
-    with suppress(OSError):
-        if _comes():
-            line = sys.stdin.readline()
-            return line.strip() if line else None
-    return None
-
-
-def _comes() -> bool:
-    """Return whether a pipe has something to read soon: one that nobody writes to would be waited for forever."""
     try:
-        return bool(ready([sys.stdin], [], [], PATIENCE)[0])
+        comes = bool(ready([sys.stdin], [], [], PATIENCE)[0])  # a pipe that nobody writes to is not waited for
     except (OSError, ValueError):  # no pipe, or on Windows
-        return True
+        comes = True
+    with suppress(OSError):
+        if comes and (line := sys.stdin.readline()):
+            return line.strip()
+    return None
 
 
 def _asked(question: Question) -> str:

@@ -41,9 +41,8 @@ def gravity_surface(
 
 
 def _range(joint: Joint) -> tuple[float, float]:
-    low, high = joint.limits.lower, joint.limits.upper
-    if np.isfinite(low) and np.isfinite(high):
-        return low, high
+    if joint.limits.ends is not None:
+        return joint.limits.ends
     if joint.slides:
         problem = f"joint '{joint.name}' slides without limits, so there is no range to draw"
         raise ModelError(problem, fix="Give the joint limits in the robot file")

@@ -133,11 +133,8 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
     columns = _columns(_groups(worth.base.names, np.stack([np.where(np.isnan(shown), 0.0, shown), worth.errors])))
     longest = max(len(column) for column in columns)
     counts = [f"{found.count(p)} {p}" for p in ("roughly", "weakly", "not shown") if p in found]
-    title = (
-        f"{found.count('well')} of {len(found)} base parameters will be known to 10 % or better"
-        if compared
-        else f"{found.count('shown')} of {len(found)} base parameters will be known"
-    )
+    good: tuple[Promise, str] = ("well", " to 10 % or better") if compared else ("shown", "")
+    title = f"{found.count(good[0])} of {len(found)} base parameters will be known{good[1]}"
     note = "Predicted standard errors, shorter is better. Each name stands for the combination that the table gives"
     if compared and (shown[np.isfinite(shown)] > right).any():
         note += f". Arrows: above {100 * right:g} %"

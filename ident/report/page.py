@@ -134,17 +134,14 @@ def _page(report: Report) -> str:
     script = "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _SCRIPTS)
     pictures = {d.name: d.shown for d in report.drawings if isinstance(d.shown, Picture)}
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        templates("ident.report", autoescape=True)
-        .get_template("page.html.j2")
-        .render(
-            script=script,
-            script_hash=f"sha256-{digest}",
-            colours=figures.COLOURS,
-            states=figures.STATES,
-            parameters=INERTIAL,
-            report=report,
-            pictures={name: place for place, name in enumerate(pictures)},
-            data=page_data(list(pictures.values())),
-        )
+    page = templates("ident.report", autoescape=True).get_template("page.html.j2")
+    return page.render(
+        script=script,
+        script_hash=f"sha256-{digest}",
+        colours=figures.COLOURS,
+        states=figures.STATES,
+        parameters=INERTIAL,
+        report=report,
+        pictures={name: place for place, name in enumerate(pictures)},
+        data=page_data(list(pictures.values())),
     )

@@ -80,10 +80,13 @@ def write_report(
     if estimate.base.standard != model.names:
         problem = f"the estimate of '{estimate.robot}' has other parameters than the model"
         raise ModelError(problem, fix="Use the robot and the terms that were fitted")
+    fit: dict[str, Motion] = {}
+    for motion in fit_motions:  # streamed recordings come in parts: the first one stands for all
+        fit.setdefault(motion.name, motion)
     report = gather(
         estimate,
         model=model,
-        fit=_first_parts(fit_motions),
+        fit=list(fit.values()),
         held_out=next(iter(validation_motions), None),
         comparison=comparison,
         validation=validation,
@@ -95,14 +98,6 @@ def write_report(
         shapes=shapes,
     )
     return write(replace(report, sections=(), note="") if summary else report, path, pictures)
-
-
-def _first_parts(motions: Iterable[Motion]) -> list[Motion]:
-    """Return the first motion of each name: streamed recordings come in parts."""
-    found: dict[str, Motion] = {}
-    for motion in motions:
-        found.setdefault(motion.name, motion)
-    return list(found.values())
 
 
 def gather(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from ident.arrays import Array
 from ident.errors import plural, sentence
 from ident.files import CHOSEN
-from ident.robot.robot import UNITS
+from ident.robot.robot import DESCRIPTIONS, UNITS
 from ident.spatial.inertia import INERTIAL
 
 if TYPE_CHECKING:  # numbers alone ask for none of these
@@ -129,8 +129,6 @@ def summary_sentences(
 
 def cad_called(comparison: Comparison | None) -> str:
     """Return what CAD is called: by its file where that describes a whole robot, else "CAD"."""
-    from ident.robot.robot import DESCRIPTIONS
-
     source = "" if comparison is None else comparison.source
     return source if source.lower().endswith(DESCRIPTIONS) else "CAD"
 

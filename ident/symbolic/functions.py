@@ -25,7 +25,7 @@ from ident.errors import ModelError
 from ident.model.load_friction import LoadFriction
 from ident.model.model import Model
 from ident.model.standard import COULOMB
-from ident.model.term import Term, along
+from ident.model.term import along
 from ident.regression.base import BaseParameters, base_parameters
 from ident.robot.robot import Joint, Robot
 from ident.spatial.inertia import Pose, transformed, upper
@@ -188,7 +188,8 @@ def _columns(
 ) -> Iterator[tuple[int, int, Scalar]]:
     """Yield joint, parameter and column of the joint terms that are friction, of those that are not, or of all."""
     k, loads, states = model.n_rigid, dict[object, Objects](), list(states_of(model))
-    widest = max((width_of(term) for term in model.terms if term.kind in TURNING), default=1.0)
+    turning = [getattr(term, "law", term) for term in model.terms if term.kind in TURNING]
+    widest = max((float(getattr(law, "tanh", 1.0)) for law in turning), default=1.0)
     for term in model.terms:
         if not hasattr(term, "symbol"):
             problem = f"{type(term).__name__} has no formula in one state of the robot, so no code is made of it"
@@ -221,11 +222,6 @@ def _relative(term: Any, widest: float) -> Any:
     law = getattr(term, "law", term)
     own = replace(law, tanh=law.tanh / widest)
     return own if law is term else replace(term, law=own)
-
-
-def width_of(term: Term) -> float:
-    """Return the width of a term's tanh [rad/s; m/s], or of its law's at a coupled motor; 1 where it has none."""
-    return float(getattr(getattr(term, "law", term), "tanh", 1.0))
 
 
 def regrouped(robot: Robot, inertials: Array) -> Array:

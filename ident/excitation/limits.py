@@ -178,11 +178,8 @@ def kinematic_limits(robot: Robot, *, position: float = 0.0, rates: float = 0.0)
 
 def soft_told(robot: Robot) -> list[str]:
     """Return a note on the joints whose soft position limits are narrower than the hard ones, with those taken."""
-    found = []
-    for joint in robot.joints:
-        low, high = joint.limits.allowed
-        if (low, high) != (joint.limits.lower, joint.limits.upper):
-            found.append(f"'{joint.name}' {low:.6g} to {high:.6g}")
+    narrower = [j for j in robot.joints if j.limits.allowed != (j.limits.lower, j.limits.upper)]
+    found = [f"'{j.name}' {j.limits.allowed[0]:.6g} to {j.limits.allowed[1]:.6g}" for j in narrower]
     said = "positions keep to the soft limits of <safety_controller> (rad; m), narrower than <limit>"
     return [f"{said}: {', '.join(found)}"] if found else []
 

@@ -138,11 +138,9 @@ def _outer(points: Array, radii: Array) -> tuple[Array, Array]:
     from scipy.spatial import ConvexHull, QhullError
 
     if len(points) > 8 and not radii.any():
-        try:
+        with suppress(QhullError):  # of what is flat
             corners = ConvexHull(points).vertices
-        except QhullError:  # flat
-            return points, radii
-        return points[corners], radii[corners]
+            return points[corners], radii[corners]
     return points, radii
 
 

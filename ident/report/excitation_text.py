@@ -73,15 +73,13 @@ def guarantees_table(guarantees: Sequence[Guarantee]) -> Table:
 
     Spare is a share of the limit; for positions, of the joint's range; for clearances, a length beyond what is wanted.
     """
-    spares = [_spare(g, guarantees) for g in guarantees]
-    order = sorted(range(len(guarantees)), key=lambda k: (_kind(guarantees[k]), spares[k][0]))
+    found = sorted(((g, *_spare(g, guarantees)) for g in guarantees), key=lambda one: (_kind(one[0]), one[1]))
     rows = []
-    for k in order:
-        g, (_, spare) = guarantees[k], spares[k]
+    for g, _, spare in found:
         shown = raised(g.unit)
         wanted = "at least" if g.at_least else "at most"
         rows.append((g.what, f"{g.reached:.4g} {shown}", f"{wanted} {g.limit:.4g} {shown}", spare, g.method))
-    tones: list[Tone] = ["" if guarantees[k].holds else "bad" for k in order]
+    tones: list[Tone] = ["" if g.holds else "bad" for g, *_ in found]
     return table("Proven at every instant", ("what", "reached", "limit", "spare", "method"), rows, tones)
 
 

@@ -4,7 +4,7 @@ fleet: which robots stand out, which have drifted, who could not be fitted, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -298,21 +298,15 @@ def drawing(table: pd.DataFrame, parameter: str) -> Drawing:
 def _rows(title: str, rows: pd.DataFrame, off: str) -> Table:
     reference, counted = ("median", "spreads off") if off == "deviation" else ("earlier", "standard errors off")
     shown = _worst(rows, off).head(_ROWS)
-    cells = [
-        (
-            row["robot"],
-            row["parameter"],
-            row["unit"],
-            text.with_error(row["value"], 1.96 * row["standard_error"]),
-            text.number(row[reference]),
-            text.signed(row[off]),
-            row["verdict"],
-        )
-        for row in shown.to_dict("records")
-    ]
+    cells: dict[str, Iterable[str]] = {
+        **{name: shown[name] for name in ("robot", "parameter", "unit")},
+        "value ± 95 %": map(text.with_error, shown["value"], 1.96 * shown["standard_error"]),
+        reference: map(text.number, shown[reference]),
+        counted: map(text.signed, shown[off]),
+        "the robot's fit": shown["verdict"],
+    }
     more = f", the first {_ROWS} of {len(rows)}" if len(rows) > _ROWS else ""
-    columns = ("robot", "parameter", "unit", "value ± 95 %", reference, counted, "the robot's fit")
-    return text.table(title + more, columns, cells, ["bad"] * len(cells))
+    return text.by_column(title + more, cells, ["bad"] * len(shown))
 
 
 def _summary(table: pd.DataFrame) -> Table:

@@ -208,16 +208,12 @@ def standard_rows(
     """Return one row per standard parameter: CAD where there is one to compare with, identified, who decided on it."""
     from ident.compare.difference import decided_by
 
-    decided = decided_by(estimate)
-    rows: list[tuple[str, ...]] = [
-        (name, unit(name, prismatic), number(estimate.value(name)), decided[name]) for name in estimate.base.standard
-    ]
-    columns: tuple[str, ...] = ("parameter", "unit", "identified", "decided by")
+    names, who = estimate.base.standard, decided_by(estimate)
+    cells: dict[str, Iterable[str]] = {"parameter": names, "unit": [unit(name, prismatic) for name in names]}
     if comparison is not None:
-        columns = (*columns[:2], "CAD", *columns[2:])
-        rows = [(*r[:2], number(float(x)), *r[2:]) for r, x in zip(rows, comparison.theta, strict=True)]
-    tones: list[Tone] = ["good" if row[-1] == "data" else "" for row in rows]
-    return table("Standard parameters", columns, rows, tones)
+        cells["CAD"] = [number(float(x)) for x in comparison.theta]
+    cells |= {"identified": [number(estimate.value(name)) for name in names], "decided by": [who[x] for x in names]}
+    return by_column("Standard parameters", cells, ["good" if who[name] == "data" else "" for name in names])
 
 
 def residual_rows(estimate: Estimate, prismatic: frozenset[str] = frozenset()) -> Table:

@@ -77,10 +77,8 @@ def read_joint_dynamics(path: str | Path) -> dict[str, tuple[float, float] | Non
     found: dict[str, tuple[float, float] | None] = {}
     for joint in urdf.joints.values():
         at = At(urdf.file, f"joint '{joint.name}'")
-        if (dynamics := at.only(joint.element, "dynamics")) is None:
-            found[joint.name] = None
-        else:
-            found[joint.name] = (at.number(dynamics, "damping", 0.0), at.number(dynamics, "friction", 0.0))
+        own = at.only(joint.element, "dynamics")
+        found[joint.name] = None if own is None else (at.number(own, "damping", 0.0), at.number(own, "friction", 0.0))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,10 @@ def write_latex(path: str | Path, robot: Robot | ClosedForm, inertials: ArrayLik
 
 def _robot(robot: Robot, inertials: ArrayLike | None) -> list[str]:
     programs = functions(robot, inertials)  # first, for what it says of wrong inertials
-    try:
+    with suppress(ModelError):  # of what is too large
         form = closed_form(robot, inertials)
         if _readable(form):
             return _entries(form)
-    except ModelError:  # too large
-        pass
     symbols = _symbols(robot.n, parameter_names(robot))
     written = [program for program in programs if program.name in ("mass_matrix", "coriolis_matrix", "gravity")]
     said = "The sines $s_i$, cosines $c_i$ and intermediate results $v_k$ of each section are its own."

@@ -167,35 +167,6 @@ class FourierAndPolynomial(Fourier):
         return super().magnitude(series, order) + np.abs(polynomial) @ factor
 
 
-def to_bernstein(degree: int) -> Array:
-    """Return (d + 1, d + 1) that takes the powers of u, as a row, to Bernstein's coefficients on [0, 1]."""
-    return np.array([[math.comb(i, j) / math.comb(degree, j) for i in range(degree + 1)] for j in range(degree + 1)])
-
-
-def greatest_of_polynomials(bernstein: Array) -> Array:
-    """Return the greatest value (n,) of m polynomials on [0, 1] for each of n joints; bernstein (n, m, d + 1).
-
-    The first and last coefficients are values, the greatest coefficient bounds all values: pieces whose bound exceeds
-    the best value found by more than 1e-13 of the largest coefficient are halved (de Casteljau).
-    """
-    slack = SLACK * np.abs(bernstein).max(axis=(1, 2)) + NOTHING
-    best: Array = bernstein[:, :, [0, -1]].max(axis=(1, 2))
-    j, k = np.nonzero(bernstein.max(axis=2) > (best + slack)[:, None])
-    b = bernstein[j, k]
-    while len(j):
-        left, right, triangle = [b[:, 0]], [b[:, -1]], b
-        while triangle.shape[1] > 1:
-            triangle = (triangle[:, 1:] + triangle[:, :-1]) / 2
-            left.append(triangle[:, 0])
-            right.append(triangle[:, -1])
-        np.maximum.at(best, j, triangle[:, 0])
-        b = np.concatenate([np.stack(left, axis=1), np.stack(right[::-1], axis=1)])
-        j = np.concatenate([j, j])
-        keep = b.max(axis=1) > best[j] + slack[j]
-        b, j = b[keep], j[keep]
-    return best
-
-
 def greatest(basis: Fourier, coefficients: Array, order: int, intervals: int) -> Array:
     """Return the greatest value (n,) of p_j = sum_k c_jk b_k^(order) over the whole duration; coefficients c (n, size).
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, frozen
 from ident.errors import ExcitationError, require_known
-from ident.excitation.bases import count, greatest_of_polynomials, positive, to_bernstein
+from ident.excitation.bases import count, positive
 from ident.model.model import Model, regressor
 from ident.robot.robot import IN_FILE, Joint, Robot
 
@@ -65,10 +65,9 @@ class Piece:
 
     def extremes(self, coefficients: Array, order: int) -> tuple[Array, Array]:
         """Return the least and greatest value (n,) of each joint's derivative; coefficients (n, 2)."""
-        powers = np.asarray(self._derivative(order).coef, dtype=np.float64)  # of t, and so of t / duration:
-        bernstein = (powers * self.duration ** np.arange(len(powers))) @ to_bernstein(len(powers) - 1)
-        ends = np.array([sign * greatest_of_polynomials(sign * bernstein[None, None])[0] for sign in (-1.0, 1.0)])
-        both = coefficients[:, :1] * (order == 0) + coefficients[:, 1:] * ends
+        s = self._derivative(order)
+        level = s(np.clip([0.0, self.duration, *s.deriv().roots().real], 0.0, self.duration))
+        both = coefficients[:, :1] * (order == 0) + coefficients[:, 1:] * [level.min(), level.max()]
         return both.min(axis=1), both.max(axis=1)
 
     def _derivative(self, order: int) -> Polynomial:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,23 +36,8 @@ from ident.model.model import Model
 from ident.regression.regression import Regression
 
 States = tuple[Array, ...]  # q, qd, qdd and jerk, each (N, n)
-
-
-class Constraint(Protocol):
-    """Something that a motion has to keep, at every instant."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the limits that each column of `margins` is about."""
-
-    def margins(self, states: States) -> Array:
-        """Return (N, m), positive where the constraint is kept, at most 1 or about 1."""
-
-    def pull_back(self, states: States, weights: Array) -> Array:
-        """Return the vector-Jacobian product (4, N, n): the derivative of sum(weights * margins) by the states."""
-
-    def guarantees(self, trajectory: Trajectory) -> tuple[Guarantee, ...]:
-        """Return what is proven of the whole motion, one at least for each margin."""
+#: What a motion has to keep at every instant: margins that are positive where it is kept, at most 1 or about 1.
+Constraint = KinematicLimits | ClearanceLimits | TorqueLimits
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,4 +59,4 @@ def _prior(loaded: Loaded, diagnosis: Diagnosis) -> Prior:
     bodies[[robot.links.index(link) for link in diagnosis.unknown]] = np.nan
     for link, (mean, _) in diagnosis.left.items():
         bodies[robot.links.index(link)] = mean
-    return cad_prior(robot, bodies, f"{loaded.cad_source}, corrected", loaded.prior.joint_values)
+    return cad_prior(robot, bodies, f"{loaded.cad_source} without its mistakes", loaded.prior.joint_values)

@@ -369,8 +369,7 @@ def _of_known_bodies(
         return replace(estimate, causes=found), () if found else tuple(_differs(loaded, far)), None
     named = tuple(_named(c, loaded) for c in seen.causes)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in named)
-    estimate = replace(estimate, noted=named, hidden="" if seen.prior is not None else estimate.hidden)
-    return estimate, told, Anew(prior=seen.prior)
+    return replace(estimate, noted=named), told, Anew(prior=seen.prior)
 
 
 def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> NamedCause | None:

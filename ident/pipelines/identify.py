@@ -161,7 +161,7 @@ def _judged(
             right, warned, failed = replace(loaded, prior=anew.prior), [], []
             result = _predicting(right, factors, calibration, warned, failed, tell, command)
             spoilt = () if harmless(result) else estimate.noted
-            estimate = replace(result.estimate, noted=estimate.noted, causes=spoilt, hidden=estimate.hidden)
+            estimate = replace(result.estimate, noted=estimate.noted, causes=spoilt)
         warned += of_table
         estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
         result = replace(result, estimate=steps.without_advice(loaded, estimate, warned))

@@ -163,7 +163,7 @@ def _judged(
             spoilt = () if harmless(result) else estimate.noted
             estimate = replace(result.estimate, noted=estimate.noted, causes=spoilt)
         warned += of_table
-        estimate = replace(estimate, warnings=(*estimate.warnings, *map(str, of_table)))
+        estimate = replace(estimate, warnings=(*map(str, of_table), *estimate.warnings))
         result = replace(result, estimate=steps.without_advice(loaded, estimate, warned))
     experiment = loaded.experiment
     by_hand = experiment.processing or experiment.by_hand or experiment.calibrate

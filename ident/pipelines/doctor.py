@@ -333,11 +333,13 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     of_table = tuple(c for c in found if c.by_table)
     spring = (c for c in of_table if c.file == files["model"] and not c.rivals)
     springs = {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in spring}
-    prior = mended_prior(loaded, seen.diagnosis) if of_table == found and seen.diagnosis else None
-    if prior is None and not (harmless(result) and of_table == found):
+    elsewhere = any(c.mistake.file in ("robot", "log") for c in seen.causes if c.by_table and not c.ordinary)
+    alone = of_table == found and not elsewhere
+    prior = mended_prior(loaded, seen.diagnosis) if alone and seen.diagnosis else None
+    if prior is None and not (harmless(result) and alone):
         found, late = tuple(c for c in found if not already_doubted(c, estimate.implausible)), 0.0
-        alone = found and all(LATE in c.what or BLURRED in c.what for c in found)
-        if alone and (doubted := next((c for c in seen.causes if _late(c)), None)):
+        lagging = found and all(LATE in c.what or BLURRED in c.what for c in found)
+        if lagging and (doubted := next((c for c in seen.causes if _late(c)), None)):
             found, late = _lagging(loaded, found[0], doubted.value)
         return replace(estimate, causes=found), (), Anew(late, springs)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table)

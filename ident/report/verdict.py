@@ -89,7 +89,8 @@ def _beside_cad(estimate: Estimate, comparison: Comparison | None) -> str:
     """Return how far CAD's numbers are from those found, or which mistake they have that spoils nothing."""
     if estimate.noted:
         spoil = "spoil" if len(estimate.noted) > 1 else "spoils"
-        first = estimate.noted[0].short.partition(" (")[0] + ", ..." * (len(estimate.noted) > 1)
+        first = estimate.noted[0].short.partition(" (")[0] + "?" * bool(estimate.noted[0].rivals)
+        first += ", ..." * (len(estimate.noted) > 1)
         return f"; {plural(len(estimate.noted), 'mistake')} in {estimate.noted[0].file} {spoil} nothing here ({first})"
     far = 0 if comparison is None else len(comparison.far)
     if comparison is None or not far:

@@ -6,6 +6,7 @@ import importlib.util
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ident.cad import decide, examine_together, read_cad, read_sheet, read_sheet
 from ident.cad.sheets.sheet import half_widths, values
 from ident.cli.cad import app
 from ident.errors import CadError
+from ident.pipelines import cad_tables
 from ident.robot import read_robot
 from ident.spatial.inertia import from_com, tensor, to_com
 
@@ -98,7 +100,9 @@ def test_a_sign_that_the_numbers_refute_is_not_taken_from_the_user():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
-def test_the_reports_come_back_refined_as_one_table(tmp_path):
+def test_the_reports_come_back_refined_as_one_table(tmp_path, monkeypatch):
+    """That the robot file and the logs are right, a third of the work, docs/tutorials/solidworks.md is run to show."""
+    monkeypatch.setattr(cad_tables, "examination", lambda *_: SimpleNamespace(causes=()))
     out = tmp_path / "out"
     done = CliRunner().invoke(
         app, ["report", str(ROOT / "experiments" / "arm5"), "--cad", str(REPORTS), "-o", str(out)]

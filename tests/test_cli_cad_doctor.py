@@ -164,7 +164,7 @@ def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, once, tmp_path):
         assert not (there / "refined.csv").exists()
 
 
-def test_a_spring_that_links_would_make_up_for_is_told_from_mistakes_of_the_table(made, tmp_path):
+def test_a_spring_that_links_would_make_up_for_is_told_from_mistakes_of_the_table(made, once, tmp_path):
     """Free links take most of it, so that a right table looked wrong; with the table's links it shows."""
     there = tmp_path / "three"
     shutil.copytree(made[0], there)
@@ -180,15 +180,15 @@ def test_a_spring_that_links_would_make_up_for_is_told_from_mistakes_of_the_tabl
     assert result.exit_code == BAD_INPUT
     assert "the mistake is elsewhere, joint2: the model lacks a spring" in " ".join(result.stderr.split())
     text = (there / "experiment.toml").read_text(encoding="utf-8")
-    (there / "experiment.toml").write_text(text.partition("[model]")[0], encoding="utf-8")
-    result = run("refine", there, "--out", there / "refined.csv")
+    (there / "open.toml").write_text(text.partition("[model]")[0], encoding="utf-8")
+    result = run("refine", there / "open.toml", "--out", there / "refined.csv")
     assert result.exit_code == 0, result.output
     assert "spring" in result.output + result.stderr
     refined = read_cad(there / "refined.csv").inertials
     np.testing.assert_allclose(refined[:, 0], made[1][:, 0], rtol=0.03)
 
 
-def test_a_plate_that_rounding_explains_is_taken_by_check_and_by_run(made, tmp_path):
+def test_a_plate_that_rounding_explains_is_taken_by_check_and_by_fit(made, tmp_path):
     there = tmp_path / "three"
     shutil.copytree(made[0], there)
     lines = (there / "cad.csv").read_text(encoding="utf-8").splitlines()
@@ -197,7 +197,7 @@ def test_a_plate_that_rounding_explains_is_taken_by_check_and_by_run(made, tmp_p
         rows = ["link1,4,10,0,0," + numbers, *(f"link{i},2,10,20,30,4000,1,2,4000,3,4100" for i in (2, 3))]
         (there / "cad.csv").write_text("\n".join([*lines[: head + 1], *rows]) + "\n", encoding="utf-8")
         assert CliRunner().invoke(whole, ["check", str(there / "cad.csv")]).exit_code == (PROBLEMS if code else 0)
-        result = CliRunner().invoke(whole, ["run", str(there), "--out", str(tmp_path / "results")])
+        result = CliRunner().invoke(whole, ["fit", str(there), "--out", str(tmp_path / "estimate.json")])
         assert (result.exit_code == BAD_INPUT) == bool(code), result.output
     assert "cad.csv: 1 of 3 links cannot exist" in result.output
     assert "'link1'" in result.output
@@ -221,7 +221,7 @@ def test_doctor_names_the_mistake_and_writes_the_corrected_table(made, tmp_path)
     ("number", "factor", "said"),
     [(0, 1e3, "mass is 1000 times too large, as g read as kg"), (3, 1e3, "cz is 1000 times too large")],
 )
-def test_one_wrong_number_is_said_alike_by_every_command(made, tmp_path, number, factor, said):
+def test_one_wrong_number_is_said_alike_by_every_command(made, once, tmp_path, number, factor, said):
     folder, bodies = made
     there = tmp_path / "three"
     shutil.copytree(folder, there)

@@ -105,7 +105,7 @@ def test_positions_that_no_row_has_are_bridged_by_little_bending(fitted) -> None
 @pytest.mark.slow
 def test_simulations_and_files_have_it(fitted, tmp_path) -> None:
     _, model, _, estimate, _ = fitted
-    require_lossless(model, estimate.theta, [0.0, 0.1], seconds=0.1, step=1e-5)
+    require_lossless(model, estimate.theta, [0.0, 0.1], seconds=0.1, step=1e-4)
     forms = (("c", "h"), ("python", "py"), ("cpp", "hpp"), ("casadi", "casadi.py"), ("matlab", "m"), ("json", "json"))
     done = [export_to(f, estimate, tmp_path / f"arm.{e}", robot=model.robot, unvalidated=True) for f, e in forms]
     assert all(one.notes == () for one in done)

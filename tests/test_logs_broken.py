@@ -173,7 +173,7 @@ def test_log_refuses(change, message):
 def test_mutated_logs_end_in_one_sentence():
     """Byte flips, cuts, odd types, shapes and numbers in all formats, through check and fit.
 
-    Twice: the first time compiles what is not in Numba's cache, which takes more memory than any log.
+    Once more where that took too much memory: it compiles what is not in Numba's cache, which is more than any log.
     """
     import re
     import subprocess
@@ -183,10 +183,12 @@ def test_mutated_logs_end_in_one_sentence():
     command = [sys.executable, str(script), "3", str(cases(40))]
     for _ in range(2):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.search(r"^escapes (\d+), peak of memory (\d+) MB$", done.stdout, re.MULTILINE)
-    assert found, done.stderr
-    assert found[1] == "0", done.stdout
-    assert int(found[2]) < 1000
+        found = re.search(r"^escapes (\d+), peak of memory (\d+) MB$", done.stdout, re.MULTILINE)
+        assert found, done.stderr
+        assert found[1] == "0", done.stdout
+        if int(found[2]) < 1000:
+            return
+    pytest.fail(done.stdout)
 
 
 @pytest.mark.parametrize(("change", "message"), [

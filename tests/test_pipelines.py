@@ -261,10 +261,11 @@ def test_a_fit_from_a_file_keeps_its_memory(tmp_path):
     pytest.importorskip("pyarrow")
     script = str(Path(__file__).parents[1] / "experiments" / "benchmarks" / "memory.py")
     one = os.environ | dict.fromkeys(("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    for rows in ("2e4", "1e6"):  # to compile takes memory, too
-        subprocess.run([sys.executable, script, "write", str(tmp_path), "parquet", rows], check=True, env=one)
-        done = subprocess.run(
-            [sys.executable, script, "fit", str(tmp_path)], check=True, env=one, stdout=subprocess.PIPE
-        )
-    peak, before = map(int, re.search(rb"peak (\d+) MB \(import (\d+)\)", done.stdout).groups())
-    assert peak - before < 570
+    subprocess.run([sys.executable, script, "write", str(tmp_path), "parquet", "1e6"], check=True, env=one)
+    command = [sys.executable, script, "fit", str(tmp_path)]
+    for _ in range(2):  # the first time kernels may be compiled, which takes memory, too
+        done = subprocess.run(command, check=True, env=one, stdout=subprocess.PIPE)
+        peak, before = map(int, re.search(rb"peak (\d+) MB \(import (\d+)\)", done.stdout).groups())
+        if peak - before < 570:
+            return
+    pytest.fail(f"{peak - before} MB")

@@ -353,9 +353,10 @@ def test_symbols_of_lengths_hold_for_other_lengths_too(name):
 def test_pdf_and_pictures(tmp_path):
     c = case()
     comparison, validation, _ = full()
-    given = {"model": c.model, "validation_motions": [], "comparison": comparison, "validation": validation}
+    bare = {"model": c.model, "validation_motions": []}
+    given = bare | {"comparison": comparison, "validation": validation}
     parts = iter([c.fit, replace(c.other, name="second"), c.fit])  # a streamed one comes in parts
-    drawn = write_report(tmp_path / "a.pdf", c.constrained, fit_motions=parts, **given).read_bytes()
+    drawn = write_report(tmp_path / "a.pdf", c.constrained, fit_motions=parts, **bare).read_bytes()
     assert drawn.startswith(b"%PDF-")
     assert drawn.rstrip().endswith(b"%%EOF")
     assert len(drawn) > 10_000

@@ -66,6 +66,18 @@ def sketched(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def one_round(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for mistakes once, not again in what is left when the first is mended, which is half of that work.
+
+    For tests that look at what has to be mended first. With `--seeds 20` they are looked for until none is left.
+    """
+    if request.config.getoption("--seeds") < ALL:
+        from ident.compare.causes import causes
+
+        monkeypatch.setattr(causes, "MOST", 1)
+
+
 @pytest.fixture(autouse=True)
 def _elsewhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Call commands in an empty folder: one that should have refused, and does not, writes nothing beside the tests."""

@@ -641,7 +641,7 @@ def test_run_without_a_model_takes_what_the_logs_support_and_says_so(two, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
-def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_one(two):
+def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_one(two, one_round):
     file = two / "experiment.toml"
     without = file.read_text(encoding="utf-8")
     file.write_text(without + "[model]\ncoulomb = true\n", encoding="utf-8")
@@ -661,7 +661,7 @@ def test_run_with_a_model_names_what_would_add_to_it_and_is_silent_on_a_right_on
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
-def test_a_model_whose_friction_is_far_too_wide_is_named_with_the_width_that_the_logs_ask_for(two):
+def test_a_model_whose_friction_is_far_too_wide_is_named_with_the_width_that_the_logs_ask_for(two, one_round):
     file = two / "experiment.toml"
     without = file.read_text(encoding="utf-8")
     file.write_text(without + "[model]\ncoulomb = { tanh = 3.0 }\n", encoding="utf-8")

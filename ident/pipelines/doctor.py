@@ -320,6 +320,8 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     beside = beside_loss if loaded.experiment.loss == "huber" else lambda x, _: x
     predicts = result.validation is not None and not _worse_in_all(result)
     seen = beside(examination(loaded, tell, kept=badly_predicted(result), table=table), predicts)
+    if not isinstance(loaded.experiment.cad, Path):  # a description's own bodies are rough, or placeholders, often
+        seen = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table" or c.asserted))
     found = causes_of(seen, loaded, terms=False)
     if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
         seen = beside(examination(loaded, tell), predicts)

@@ -1909,13 +1909,16 @@ def test_positions_and_torques_at_other_times_are_joined(here, every):
     arm(here)
     truth = {}
     for run, seed in {"run1": 1, "run2": 2}.items():
-        t, q, _, tau = log(here, seed=seed, rate=600.0)
+        t, q, qd, tau = log(here, seed=seed, rate=600.0)
         truth[run], late = tau, slice(1, None, every[1])
-        states, torques = columns("A{}_deg", np.rad2deg(q)), columns("A{}_Nm", tau)
+        states, speeds, torques = columns("A{}_deg", np.rad2deg(q)), columns("A{}_dps", qd), columns("A{}_Nm", tau)
         pd.DataFrame({"time_ms": 1e3 * t, **states})[:: every[0]].to_csv(f"pos_{run}.csv", index=False)
         pd.DataFrame({"time_ms": 1e3 * t, **torques})[late].to_csv(f"torque_{run}.csv", index=False)
-    found = pipelines.init("arm.urdf", ["torque_run2.csv", "pos_run2.csv", "torque_run1.csv", "pos_run1.csv"])
+        pd.DataFrame({"time_ms": 1e3 * t, **speeds})[::7].to_csv(f"speed_{run}.csv", index=False)
+    files = [f"{what}_{run}.csv" for what in ("torque", "speed", "pos") for run in ("run2", "run1")]
+    found = pipelines.init("arm.urdf", files)
     assert sum("JOINED: pos_run" in told for told in found.told) == 2
+    assert sum("speed_run" in told and "NOT USED" in told for told in found.told) == 2
     manifest = read(here)[2]
     for recording, run in zip(manifest.recordings, ("run1", "run2"), strict=True):
         joined = ident.read_log(manifest, recording.name, ident.read_robot("arm.urdf"))
@@ -1925,22 +1928,16 @@ def test_positions_and_torques_at_other_times_are_joined(here, every):
         assert np.std(joined.tau - truth[run][rows]) < 0.08
 
 
-@pytest.mark.parametrize(("gains", "guessed"), [((1.0, 1.0, 1.0), False), ((3.0, 0.4, 6.0), True)])
-def test_torques_of_a_robot_with_a_tool_that_its_file_lacks_are_in_newton_metres(here, gains, guessed):
-    """Of the outer joints they count several N m for one of the bodies in the file, as gains would."""
-    whole = arm(here, masses=(6.0, 4.0, 14.0))
-    for run, seed in {"train": 1, "test": 2}.items():
-        t, q, _, tau = log(here, seed=seed)
-        table = {"t": t, **columns("q{}", q), **columns("effort{}", tau / gains)}
-        pd.DataFrame(table).to_csv(f"{run}.csv", index=False)
-    whole.unlink()
-    arm(here, masses=(6.0, 4.0, 2.0))
-    found = pipelines.init("arm.urdf", ["train.csv", "test.csv"])
-    torque = read(here)[2].recordings[0].torque
-    assert torque.guessed == guessed
-    assert any("they ask for 12" in told and "kg more on c" in told for told in found.told) == (not guessed)
-    if not guessed:
-        assert (torque.unit, torque.gain) == ("N m", 1.0)
+def test_arrays_of_one_file_at_other_times_are_joined(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    np.savez("log.npz", q=q[::2], time=t[::2], tau=tau, stamp=t)
+    found = pipelines.init("arm.urdf", ["log.npz"])
+    assert any("JOINED: log-joined.csv has the positions of 'log.npz'" in told for told in found.told)
+    joined = ident.read_log(read(here)[2], "log-joined", ident.read_robot("arm.urdf"))
+    rows = np.rint((joined.t + joined.clock) * 200.0).astype(int)
+    assert np.allclose(joined.tau, tau[rows], rtol=1e-12)
+    assert np.abs(joined.q - q[rows]).max() < 1e-4
 
 
 def test_rows_that_are_written_twice_keep_their_clock(here):

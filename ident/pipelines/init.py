@@ -89,11 +89,13 @@ def init(
         arm = _arm(robot, cad)
         logs, told = without_copies([made.get(log, log) for log in logs])
         raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
-        for states, torques in apart(raw, arm):
-            made[states.file], said = joined(states, torques, folder)
-            told.append(f"JOINED: {said}")
-            raw = [tables for tables in raw if tables[0].file not in (states.file, torques.file)]
-            raw.append(read_raw(made[states.file]))
+        if pairs := apart(raw, arm):
+            for states, torques in pairs:
+                made[states.file], said = joined(states, torques, folder)
+                told.append(f"JOINED: {said}")
+            used = {table.file for pair in pairs for table in pair}
+            told += [f"{tables[0].file.name}: NOT USED" for tables in raw if tables[0].file not in used]
+            raw = [read_raw(made[states.file]) for states, _ in pairs]
         return _started(folder, robot, cad, arm, raw, told, asked, tuple(made.values()))
     except BaseException:  # also one that is stopped leaves nothing half done
         for file in made.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +12,8 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.files import write_whole
-from ident.logs.names import named
 from ident.logs.raw import Column, RawTable
+from ident.logs.recognised import clocks, families
 from ident.pipelines.logged_joints import Arm
 from ident.pipelines.raw_recording import quantities
 
@@ -28,10 +28,8 @@ def apart(logs: Sequence[Sequence[RawTable]], arm: Arm) -> list[tuple[RawTable, 
 
     None where a log has both, or rows that belong together one by one. Raises LogError where they cannot be paired.
     """
-    tables = [max(found, key=lambda t: len(quantities(t, arm))) for found in logs]
-    has = [quantities(t, arm) for t in tables]
-    states = [t for t, own in zip(tables, has, strict=True) if "position" in own]
-    torques = [t for t, own in zip(tables, has, strict=True) if "torque" in own]
+    has = {table: quantities(table, arm) for tables in logs for table in tables}
+    states, torques = ([t for t, own in has.items() if which in own] for which in ("position", "torque"))
     if not states or not torques or {*states} & {*torques} or {t.rows for t in states} & {t.rows for t in torques}:
         return []
     pairs = list(zip(_by_name(states), _by_name(torques), strict=False))
@@ -68,13 +66,15 @@ def joined(states: RawTable, torques: RawTable, folder: Path) -> tuple[Path, str
     own = np.column_stack([c.read for c in dense.columns if c is not clock])
     values = np.column_stack([t, own, CubicSpline(s, read)(t)])[rows]
     labels = [c.shown for table, at in ((dense, clock), (sparse, other)) for c in table.columns if c is not at]
-    out = folder / f"{states.file.stem}-{torques.file.stem}.csv"
+    stems = dict.fromkeys((states.file.stem, torques.file.stem))
+    out = folder / f"{'-'.join(stems)}{'-joined' * (len(stems) == 1)}.csv"
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(["time_s" if clock.unit else clock.shown, *labels])
     np.savetxt(text, values, delimiter=",", fmt="%.15g")
     if out.exists():
         raise LogError("is there already, and is not overwritten", file=out, fix="Remove it, or give it as the log")
-    said = f"{out.name} has both '{dense.file.name}' and, interpolated at its times, '{sparse.file.name}'"
+    what = "torques" if sparse is torques else "positions"
+    said = f"{out.name} has the {what} of '{sparse.file.name}' interpolated at the times of '{dense.file.name}'"
     return write_whole(out, text.getvalue()), f"{said}: {int(rows.sum())} of {len(t)} rows"
 
 
@@ -83,12 +83,8 @@ def _by_name(tables: Sequence[RawTable]) -> list[RawTable]:
 
 
 def _clock(table: RawTable) -> Column | None:
-    """Return the first column that is called time."""
-    return next(iter(_clocks(table)), None)
-
-
-def _clocks(table: RawTable) -> Iterator[Column]:
-    yield from (c for c in table.columns if named(c.label, ()).quantity == "time" and np.ptp(c.values) > 0.0)
+    """Return the likeliest column of time."""
+    return next(iter(clocks(families(table.columns, ()))), None)
 
 
 def _step(table: RawTable) -> float:

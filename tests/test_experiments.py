@@ -107,12 +107,14 @@ class TestArm5:
         # one sure sign of each planted error: the product of link 2, the mass of link 3, the centre of link 5
         assert {"link2.Ixy", "link3.hx", "link4.hy"} <= flagged
 
-    def test_a_table_that_is_off_by_more_than_right_ones_sends_to_the_doctor(self, result):
+    def test_the_three_mistakes_of_the_table_are_named_and_the_fit_is_drawn_to_the_table_without_them(self, result):
         found = result("arm5/experiment.toml")
         far = {row.name for row in found.comparison.far}
         assert far >= {"link4.hy", "link4.Izz"}  # of the centre of link 5
         assert far < {row.name for row in found.comparison.rows if row.verdict == "contradicted"}
-        assert any("`ident doctor` looks for the mistake" in w.message for w in found.warnings if w.about == "cad.csv")
+        assert found.estimate.causes == ()
+        assert sorted(c.where for c in found.estimate.noted) == ["link2", "link3", "link5"]
+        assert found.estimate.prior == "cad.csv without its mistakes"
 
     def test_cad_alone_predicts_far_worse(self, result):
         validation = result("arm5/experiment.toml").validation.recordings[0]

@@ -331,10 +331,7 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
         found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
     if not found:
         return _of_known_bodies(result, estimate, table, motions, tell)
-    files = files_of(loaded)
-    of_table = tuple(c for c in found if c.by_table)
-    spring = (c for c in of_table if c.file == files["model"] and not c.rivals)
-    springs = {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in spring}
+    of_table, springs = tuple(c for c in found if c.by_table), _springs(found, loaded)
     elsewhere = any(c.mistake.file in ("robot", "log") for c in seen.causes if c.by_table and not c.ordinary)
     alone = of_table == found and not elsewhere
     prior = mended_prior(loaded, seen.diagnosis) if alone and seen.diagnosis else None
@@ -346,6 +343,12 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
         return replace(estimate, causes=found), (), Anew(late, springs)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table)
     return replace(estimate, noted=of_table), told, Anew(springs=springs, prior=prior)
+
+
+def _springs(found: Sequence[NamedCause], loaded: Loaded) -> dict[str, str]:
+    """Return the joints at which a CAD table, and nothing else, asks for a spring, with the evidence."""
+    asked = (c for c in found if c.by_table and c.file == files_of(loaded)["model"] and not c.rivals)
+    return {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in asked}
 
 
 def _doubted_table(result: Result) -> Table | None:
@@ -370,7 +373,8 @@ def _of_known_bodies(
         seen = corrected(loaded, result.regression, motions, table)
         found = with_bodies(loaded, tell)[1] if seen.elsewhere else ()
     if found or seen.elsewhere or not seen.causes:
-        return replace(estimate, causes=found), () if found else tuple(_differs(loaded, far)), None
+        told = () if found else tuple(_differs(loaded, far))
+        return replace(estimate, causes=found), told, Anew(springs=_springs(found, loaded))
     named = tuple(_named(c, loaded) for c in seen.causes)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in named)
     return replace(estimate, noted=named), told, Anew(prior=seen.prior)

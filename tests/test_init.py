@@ -1976,6 +1976,19 @@ def test_positions_and_torques_without_a_clock_in_common_are_refused_with_both_f
     assert pipelines.init("arm.urdf", ["torques.csv", "positions.csv"]).files
 
 
+def test_one_gain_of_all_torques_is_no_mistake_of_the_table(here):
+    """Half of all torques may as well be bodies of half the mass: no motion tells them apart."""
+    arm(here)
+    for name, seed in {"train": 1, "test": 2}.items():
+        t, q, _, tau = log(here, seed=seed, seconds=60.0, period=10.0)
+        table = {"t": t, **columns("q{}_rad", q), **columns("tau{}_Nm", 0.5 * tau)}
+        pd.DataFrame(table).to_csv(f"{name}.csv", index=False)
+    pipelines.init("arm.urdf", ["train.csv", "test.csv"])
+    found = ident.run(here)
+    assert (found.estimate.noted, found.estimate.causes) == ((), ())
+    assert abs(math.log2(found.comparison.factor)) == pytest.approx(1.0, abs=0.1)
+
+
 def test_bodies_that_are_known_tell_a_torque_constant_that_is_off(here):
     """Free bodies nearly make up for it, and the verdict was: no mistake shows."""
     arm(here)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ident.compare.causes.causes import Cause, of_table
 from ident.compare.causes.reading import Reading, rows_of
-from ident.compare.causes.tables import Table, table_search, told_of
+from ident.compare.causes.tables import Table, scales_all, table_search, told_of
 from ident.compare.causes.weighing import Weigher
 from ident.compare.doctor import Diagnosis, doctor
 from ident.compare.doctor.hypotheses import OtherView, TorqueGain
@@ -49,7 +49,7 @@ def corrected(loaded: Loaded, regression: Regression, motions: Sequence[Motion],
 
 def mended_prior(loaded: Loaded, diagnosis: Diagnosis) -> Prior | None:
     """Return the prior of a table without its mistakes, None where these are not sure or not all that is wrong."""
-    sure = diagnosis.faults and all(fault.asserted for fault in diagnosis.faults)
+    sure = diagnosis.faults and all(f.asserted and not scales_all(f) for f in diagnosis.faults)
     return _prior(loaded, diagnosis) if sure and diagnosis.deviation[1] < EXPLAINED else None
 
 

@@ -25,7 +25,7 @@ from ident.compare.doctor.doctor import DENSITIES
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import Hypothesis, Move, OtherView, TorqueGain, Unexplained
 from ident.compare.doctor.search import Search
-from ident.compare.doctor.words import WITHOUT
+from ident.compare.doctor.words import WHOLE, WITHOUT
 from ident.logs.motion import Motion
 from ident.model import Spring
 from ident.model.model import Model
@@ -47,6 +47,8 @@ _ELSEWHERE = ("gravity", "geometry", "elastic")
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
 #: A gain so large may stand for a torque that lacks gravity.
 _LACKS = 2.0
+#: What all masses are like that are off by one factor.
+GAIN_OF_ALL = "all torques: they are counted so many times too large or too small (constants, gears, unit)"
 #: Share of a joint's squared error that is left where a fault is worth the name.
 _HELPS = 0.99
 #: The same of a body that is left out, which has ten numbers of its own, and of numbers as the logs ask for.
@@ -172,11 +174,18 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
 
 
 def _doubted(fault: Fault, robot: Robot) -> Fault:
-    """Return a fault with what a large gain of a joint that carries weight may be instead."""
+    """Return a fault with what a large gain of a joint that carries weight, or one factor of all masses, may be."""
     match fault.move:
         case TorqueGain(j, factor) if factor > _LACKS and pulled(robot)[j]:
             return replace(fault, asserted=False, rivals=(*fault.rivals, f"{fault.where}: {WEIGHTLESS}"))
+    if scales_all(fault):
+        return replace(fault, asserted=False, rivals=(*fault.rivals, GAIN_OF_ALL))
     return fault
+
+
+def scales_all(fault: Fault) -> bool:
+    """Return whether a fault multiplies all masses by a number of no unit, as one gain of all torques would."""
+    return fault.where == WHOLE and fault.kind == "count"
 
 
 def about_origin(cad: Cad) -> bool:

@@ -32,7 +32,7 @@ from ident.compare.doctor.hypotheses import (
 )
 from ident.compare.doctor.mistakes import Setting, inertials_of
 from ident.compare.doctor.search import MARGIN, Option, Search, alike
-from ident.compare.doctor.words import described
+from ident.compare.doctor.words import WHOLE, described
 from ident.errors import ModelError, RobotError
 from ident.logs.motion import Motion
 from ident.model.model import Model
@@ -231,7 +231,7 @@ def doctor(search: Search) -> Diagnosis:
         notes.append("No motion was given, so gravity, geometry and springs were not questioned.")
     if E.kind == "classical":
         notes.append("Fewer than five segments: the noise is taken as white, and odds are too large.")
-    if any(f.kind in ("unit", "count") and f.where == "the whole table" for f in faults):
+    if any(f.kind in ("unit", "count") and f.where == WHOLE for f in faults):
         notes.append("A mass scale of the whole table and one gain of all torques cannot be told apart by any motion.")
     start = space.start(search.table)
     for i, body in enumerate(start.numbers):

@@ -20,6 +20,8 @@ from ident.compare.doctor.search import Search
 from ident.robot.robot import Robot
 from ident.spatial.inertia import to_com
 
+#: Where a mistake is that all links have.
+WHOLE = "the whole table"
 #: What is said of a log whose torques have no part of gravity.
 WITHOUT = "torques are without gravity, as after a drive that takes it out"
 _PART_WORDS = {
@@ -60,7 +62,7 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
 
 
 def _where(links: tuple[int, ...], robot: Robot) -> str:
-    return "the whole table" if len(links) > 1 else robot.links[links[0]]
+    return WHOLE if len(links) > 1 else robot.links[links[0]]
 
 
 def _body_words(body: Array, root: Array) -> str:

@@ -16,7 +16,6 @@ from ident.compare.causes.lags import lag, lags_below
 from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mistakes
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import ROBUST
-from ident.compare.difference import Difference
 from ident.compare.doctor.doctor import exact_search
 from ident.compare.doctor.search import MARGIN
 from ident.errors import CadError, LogError
@@ -329,6 +328,8 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     if not found and estimate.implausible and not opposed:
         seen, found = with_bodies(loaded, tell)
         found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
+    if not found and seen.diagnosis is not None:  # the table has been asked
+        return replace(estimate, causes=()), tuple(_differs(result)), None
     if not found:
         return _of_known_bodies(result, estimate, table, motions, tell)
     of_table, springs = tuple(c for c in found if c.by_table), _springs(found, loaded)
@@ -363,7 +364,7 @@ def _of_known_bodies(
     result: Result, estimate: Estimate, table: Table | None, motions: Sequence[Motion], tell: Tell
 ) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
     """Return what `doctored` does where nothing but CAD's bodies may tell what is wrong; table: theirs, if doubted."""
-    loaded, far = result.loaded, result.comparison.far if result.comparison is not None else ()
+    loaded = result.loaded
     found, seen = tuple[NamedCause, ...](), Corrected()
     if known_well(result):
         whole, found = with_bodies(loaded, tell)
@@ -373,7 +374,7 @@ def _of_known_bodies(
         seen = corrected(loaded, result.regression, motions, table)
         found = with_bodies(loaded, tell)[1] if seen.elsewhere else ()
     if found or seen.elsewhere or not seen.causes:
-        told = () if found else tuple(_differs(loaded, far))
+        told = () if found else tuple(_differs(result))
         return replace(estimate, causes=found), told, Anew(springs=_springs(found, loaded))
     named = tuple(_named(c, loaded) for c in seen.causes)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in named)
@@ -392,9 +393,9 @@ def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> N
     return other.cause
 
 
-def _differs(loaded: Loaded, far: Sequence[Difference]) -> Iterator[Warned]:
+def _differs(result: Result) -> Iterator[Warned]:
     """Yield that the numbers of the CAD file, or of the robot's own, are off by more than right ones mostly are."""
-    experiment = loaded.experiment
+    experiment, far = result.loaded.experiment, result.comparison.far if result.comparison is not None else ()
     if far:
         most = max(far, key=lambda r: abs(r.difference) / r.scale)
         share = f"{most.name} by {100 * abs(most.difference) / most.scale:.0f} % of the numbers in it"

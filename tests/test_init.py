@@ -1913,7 +1913,7 @@ def test_positions_and_torques_at_other_times_are_joined(here, every):
         truth[run], late = tau, slice(1, None, every[1])
         states, speeds, torques = columns("A{}_deg", np.rad2deg(q)), columns("A{}_dps", qd), columns("A{}_Nm", tau)
         pd.DataFrame({"time_ms": 1e3 * t, **states})[:: every[0]].to_csv(f"pos_{run}.csv", index=False)
-        pd.DataFrame({"time_ms": 1e3 * t, **torques})[late].to_csv(f"torque_{run}.csv", index=False)
+        pd.DataFrame({"time_s": t, **torques})[late].to_csv(f"torque_{run}.csv", index=False)
         pd.DataFrame({"time_ms": 1e3 * t, **speeds})[::7].to_csv(f"speed_{run}.csv", index=False)
     files = [f"{what}_{run}.csv" for what in ("torque", "speed", "pos") for run in ("run2", "run1")]
     found = pipelines.init("arm.urdf", files)
@@ -1962,11 +1962,13 @@ def test_numbers_of_samples_that_are_called_seconds_are_no_seconds(here):
     assert read(here)[2].recordings[0].time.unit == "ms"
 
 
-def test_positions_and_torques_without_a_clock_in_common_are_refused_with_both_files(here):
+@pytest.mark.parametrize(("times", "plus"), [(1e3, 1e9), (1.0, 0.0)])
+def test_positions_and_torques_without_a_clock_in_common_are_refused_with_both_files(here, times, plus):
+    """As of two recorders that began at other times, or one whose seconds are called milliseconds."""
     arm(here)
     t, q, _, tau = log(here)
     pd.DataFrame({"time_ms": 1e3 * t, **columns("A{}_deg", np.rad2deg(q))}).to_csv("positions.csv", index=False)
-    pd.DataFrame({"time_ms": 1e3 * t + 1e9, **columns("A{}_Nm", tau)})[::2].to_csv("torques.csv", index=False)
+    pd.DataFrame({"time_ms": times * t + plus, **columns("A{}_Nm", tau)})[::2].to_csv("torques.csv", index=False)
     with pytest.raises(
         LogError, match=r"'positions.csv' has the positions and 'torques.csv' the torques, in 2400 rows"
     ):

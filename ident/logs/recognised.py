@@ -41,7 +41,7 @@ LATE_ROWS = 2.5
 #: It is looked for within so many seconds.
 LATEST = 0.3
 #: Rates between these [Hz] make a unit of time believable.
-_SLOWEST, _FASTEST = 10.0, 10_000.0
+LOGGED_HZ = 10.0, 10_000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,13 +219,13 @@ def clocks(families: Sequence[Family], like: str = "") -> tuple[Column, ...]:
 def time_unit(column: Column) -> str:
     """Return the unit in which a clock has a robot's rate, between 10 and 10 000 Hz; "" for none."""
     step = float(np.median(np.diff(column.values)))
-    fits = [u for u in UNITS["time"] if _SLOWEST <= 1.0 / (step * si_factor(u, "time")) < _FASTEST]
+    fits = [u for u in UNITS["time"] if LOGGED_HZ[0] <= 1.0 / (step * si_factor(u, "time")) < LOGGED_HZ[1]]
     return fits[0] if step > 0 and fits else ""
 
 
 def runs_slowly(column: Column, unit: str) -> bool:
     """Return whether a clock in a unit would be of a log at less than a robot's rates."""
-    return float(np.median(np.diff(column.values))) * si_factor(unit, "time") > 1.0 / _SLOWEST
+    return float(np.median(np.diff(column.values))) * si_factor(unit, "time") > 1.0 / LOGGED_HZ[0]
 
 
 @dataclass(frozen=True)

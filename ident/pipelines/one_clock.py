@@ -12,8 +12,10 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.files import write_whole
+from ident.logs.manifest import UNITS, si_factor
+from ident.logs.names import named
 from ident.logs.raw import Column, RawTable
-from ident.logs.recognised import clocks, families
+from ident.logs.recognised import LOGGED_HZ, clocks, families, time_unit
 from ident.pipelines.logged_joints import Arm
 from ident.pipelines.raw_recording import quantities
 
@@ -34,13 +36,13 @@ def apart(logs: Sequence[Sequence[RawTable]], arm: Arm) -> list[tuple[RawTable, 
         return []
     pairs = list(zip(_by_name(states), _by_name(torques), strict=False))
     for one, other in pairs:
-        t, s = _clock(one), _clock(other)
-        if len(states) != len(torques) or t is None or s is None or not _together(t.values, s.values):
+        t, s = _seconds(one), _seconds(other)
+        if len(states) != len(torques) or t is None or s is None or not _together(t, s):
             rows = f"{plural(one.rows, 'row')} and {plural(other.rows, 'row')}, which are not taken at the same times"
             raise LogError(
                 f"'{one.file.name}' has the positions and '{other.file.name}' the torques, in {rows}",
                 file=one.file,
-                fix="Give each a column of time by the same name and clock, or write one table whose rows have both",
+                fix="Give each a time by one clock, its unit in its name, or write one table whose rows have both",
             )
     return pairs
 
@@ -53,10 +55,9 @@ def joined(states: RawTable, torques: RawTable, folder: Path) -> tuple[Path, str
     from scipy.interpolate import CubicSpline
 
     dense, sparse = sorted((states, torques), key=_step)
-    clock, other = _clock(dense), _clock(sparse)
-    assert clock is not None
-    assert other is not None
-    t, s = clock.values, other.values
+    clock, other, t, s = _clock(dense), _clock(sparse), _seconds(dense), _seconds(sparse)
+    assert t is not None
+    assert s is not None
     read = np.column_stack([c.read for c in sparse.columns if c is not other])
     whole = np.isfinite(read).all(axis=1) & np.concatenate([[True], s[1:] > np.maximum.accumulate(s)[:-1]])
     s, read = s[whole], read[whole]
@@ -69,8 +70,8 @@ def joined(states: RawTable, torques: RawTable, folder: Path) -> tuple[Path, str
     stems = dict.fromkeys((states.file.stem, torques.file.stem))
     out = folder / f"{'-'.join(stems)}{'-joined' * (len(stems) == 1)}.csv"
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(["time_s" if clock.unit else clock.shown, *labels])
-    np.savetxt(text, values, delimiter=",", fmt="%.15g")
+    csv.writer(text, lineterminator="\n").writerow(["time_s", *labels])
+    np.savetxt(text, values, delimiter=",", fmt="%.16g")
     if out.exists():
         raise LogError("is there already, and is not overwritten", file=out, fix="Remove it, or give it as the log")
     what = "torques" if sparse is torques else "positions"
@@ -87,12 +88,23 @@ def _clock(table: RawTable) -> Column | None:
     return next(iter(clocks(families(table.columns, ()))), None)
 
 
-def _step(table: RawTable) -> float:
+def _seconds(table: RawTable) -> Array | None:
+    """Return the times (rows,) [s] of a table: in the unit that its clock's name says, else one of a robot's rates."""
     clock = _clock(table)
-    return np.inf if clock is None else float(np.ptp(clock.values)) / table.rows
+    if clock is None:
+        return None
+    unit = clock.unit or named(clock.label, ()).unit
+    return clock.values * si_factor(unit if unit in UNITS["time"] else time_unit(clock) or "s", "time")
+
+
+def _step(table: RawTable) -> float:
+    t = _seconds(table)
+    return np.inf if t is None else float(np.ptp(t)) / table.rows
 
 
 def _together(t: Array, s: Array) -> bool:
-    """Return whether two clocks [any unit] have enough time in common to be one."""
+    """Return whether two clocks [s] have enough time in common to be one, and both a robot's rates."""
     common = min(t.max(), s.max()) - max(t.min(), s.min())
-    return bool(common > COMMON * min(np.ptp(t), np.ptp(s)))
+    slowest, fastest = (1.0 / rate for rate in LOGGED_HZ)
+    usual = [fastest < float(np.median(np.diff(x))) <= slowest for x in (t, s)]
+    return all(usual) and bool(common > COMMON * min(np.ptp(t), np.ptp(s)))

@@ -354,7 +354,7 @@ def test_a_rate_does_not_bend_the_law_of_friction() -> None:
     model = Model(arm(), (Viscous(), SmoothCoulomb(tanh=0.5)))
     weigher, plain = Weigher(model, rows_of([motion], thinned=True), neutral_prior(arm())), Reading.plain(arm())
     columns, rubs = weigher.columns(plain), np.array([name.endswith("coulomb") for name in model.names])
-    now, slower = (weigher.packed(columns, replace(plain, clock=clock)) for clock in (1.0, 2.0))
+    now, slower = (weigher.packed(columns, replace(plain, clock=clock))[0] for clock in (1.0, 2.0))
     for (start, _), used in zip(columns.span, columns.parameters, strict=True):
         at = start + np.flatnonzero(rubs[list(used)])
         assert len(at) == 1

@@ -52,7 +52,7 @@ def test_times_that_are_samples_need_no_spline(late, monkeypatch):
     """One joint is late by no whole number of samples: it has its spline, the others are moved by a sample."""
     c, motion = case(), arm_motion((0, 0, 0))
     columns = packed_columns(c.model, base := base_parameters(c.model))
-    given = (columns, motion, np.array(late) * STEP, base.K @ c.theta)
+    given = (columns, motion, detector._States(motion), np.array(late) * STEP, base.K @ c.theta)
     shifted = detector._rows(*given)
     monkeypatch.setattr(detector, "_SAME", 0.0)
     for rows, by_splines in zip(shifted, detector._rows(*given), strict=True):

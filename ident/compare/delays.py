@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,19 +61,19 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
     early. Looks at the first 20,000 samples. The limits were set on simulated arms (`experiments/benchmarks/skew.py`).
     """
     n, columns = model.robot.n, packed_columns(model, base or base_parameters(model))
-    none, zero = Delays(np.zeros(n)), np.zeros(n)
+    none, zero, states = Delays(np.zeros(n)), np.zeros(n), _States(motion)
     keep = motion.keep[: len(_thin(motion, motion.tau[:_SAMPLES]))]
     if len(keep) < FOLDS * _LEAST:
         return none
     own = [*range(len(columns.base.kept)), -1]  # without the laws beside the model's, whose derivative nobody knows
-    rows = [A[k][:, own] for A, k in zip(_rows(columns, motion, zero, np.zeros(0)), keep.T, strict=True)]
+    rows = [A[k][:, own] for A, k in zip(_rows(columns, motion, states, zero, np.zeros(0)), keep.T, strict=True)]
     phi = solved(r_factor(np.concatenate(rows)))
     left = [A @ np.append(phi, -1.0) for A in rows]
     noise = np.array([np.sqrt(np.mean(r**2)) if len(r) else 0.0 for r in left])
     noise = np.maximum(noise, _SMALLEST * noise.max())
     if not noise.all():
         return none
-    beside, alone = (_Search(columns, motion, keep, phi, noise, ways) for ways in (_WAYS, ()))
+    beside, alone = (_Search(columns, motion, states, keep, phi, noise, ways) for ways in (_WAYS, ()))
     given = beside.at(np.zeros((n, 0)), zero)
     first = len(columns.base.kept) + len(_WIDTHS) * n
     own = [*range(first), *range(first + len(_WAYS) * n, given.factors[0].shape[1])]  # without what remembers
@@ -112,6 +112,7 @@ class _Search:
 
     columns: Columns
     motion: Motion
+    states: _States
     keep: NDArray[np.bool_]
     phi: Array
     noise: Array
@@ -119,7 +120,7 @@ class _Search:
 
     def at(self, ways: Array, late: Array) -> _Found:
         """Return what is left out with delays `late` (n,), which are free along `ways` (n, k)."""
-        rows = _rows(self.columns, self.motion, late, self.phi, self.presliding)
+        rows = _rows(self.columns, self.motion, self.states, late, self.phi, self.presliding)
         rows = [A / s for A, s in zip(rows, self.noise, strict=True)]
         factors = [
             r_factor(np.concatenate([A[part][k[part]] for A, k in zip(rows, self.keep.T, strict=True)]))
@@ -172,33 +173,45 @@ def _thin(motion: Motion, x: Array) -> Array:
     return decimate(x, motion.decimation) if motion.decimation else x
 
 
-def _rows(columns: Columns, motion: Motion, late: Array, phi: Array, ways: tuple[float, ...] = ()) -> list[Array]:
+class _States:
+    """The first samples of a motion, t (M,) [s] and q_qd_qdd (3, M, n), and what they are a little later."""
+
+    def __init__(self, motion: Motion):
+        self.t = motion.t[:_SAMPLES]
+        self.q_qd_qdd = np.stack([motion.q[: len(self.t)], motion.qd[: len(self.t)], motion.qdd[: len(self.t)]])
+        self._splines: dict[int, Callable[[Array], Array]] = {}
+
+    def later(self, now: Array, j: int, seconds: float) -> Array:
+        """Return states (3, M, n) that are `now` but for joint j, which is so much [s] later than logged."""
+        found, step = now.copy(), float(np.median(np.diff(self.t)))
+        at = np.clip(self.t + seconds, self.t[0], self.t[-1])
+        k = np.searchsorted(self.t, at - _SAME * step)
+        if np.abs(self.t[k] - at).max() <= _SAME * step:
+            found[:, :, j] = self.q_qd_qdd[:, k, j]
+            return found
+        if j not in self._splines:
+            from scipy.interpolate import make_interp_spline  # half of SciPy, for times between samples alone
+
+            # straight lines between samples would take noise away from accelerations, at any delay
+            self._splines[j] = make_interp_spline(self.t, self.q_qd_qdd[:, :, j].T)
+        found[:, :, j] = self._splines[j](at).T
+        return found
+
+
+def _rows(
+    columns: Columns, motion: Motion, given: _States, late: Array, phi: Array, ways: tuple[float, ...] = ()
+) -> list[Array]:
     """Return each joint's rows (M, width): base parameters, friction, delays beyond `late` (n,) [s], torque.
 
-    phi: by which torques change with a delay; none given: those columns and friction's are zero. ways [rad; m]: of
-    friction that remembers its way.
+    given: the motion's states; phi: by which torques change with a delay; none given: those columns and friction's are
+    zero. ways [rad; m]: of friction that remembers its way.
     """
     n, b = columns.model.robot.n, len(columns.base.kept)
     t, tau = motion.t[:_SAMPLES], motion.tau[:_SAMPLES]
     step, signals = float(np.median(np.diff(t))), motion.signals(slice(_SAMPLES))
-    now = np.stack([motion.q[: len(t)], motion.qd[: len(t)], motion.qdd[: len(t)]])
-    given = now
-
-    def state(j: int, late: float) -> Array:
-        """Return q, qd, qdd (3, M, n) with joint j so much [s] later."""
-        found, at = now.copy(), np.clip(t + late, t[0], t[-1])
-        k = np.searchsorted(t, at - _SAME * step)
-        if np.abs(t[k] - at).max() <= _SAME * step:
-            found[:, :, j] = given[:, k, j]
-            return found
-        from scipy.interpolate import make_interp_spline  # half of SciPy, for times between samples alone
-
-        # straight lines between samples would take noise away from accelerations, at any delay
-        found[:, :, j] = make_interp_spline(t, given[:, :, j].T)(at).T
-        return found
-
+    now = given.q_qd_qdd
     for own in np.flatnonzero(late).tolist():
-        now = state(own, float(late[own]))
+        now = given.later(now, own, float(late[own]))
     theta = columns.base.theta(phi if len(phi) else 0.0)
     q, qd, qdd = now
     fastest = np.abs(qd).max(axis=0)
@@ -206,7 +219,7 @@ def _rows(columns: Columns, motion: Motion, late: Array, phi: Array, ways: tuple
     laws += [Dahl(way).column(q.T, qd.T, qdd.T).T for way in ways if len(phi)]
     change = []
     for j in range(n if len(phi) else 0):
-        at = (state(j, float(late[j]) + ahead) for ahead in (step, -step))
+        at = (given.later(now, j, float(late[j]) + ahead) for ahead in (step, -step))
         after, before = (torque(columns.model, theta, *states, signals=signals) for states in at)
         change.append((after - before) / (2.0 * step))
     terms = columns.model.term_columns(q, qd, qdd, signals=signals)

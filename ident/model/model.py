@@ -76,8 +76,9 @@ class Model:
         """Return the joint terms' columns (n_entries, N) in the order of `term_entries`; signals: as of `regressor`."""
         q, qd, qdd = map(np.asfortranarray, (q, qd, qdd))  # a term reads joints, one after the other
         found, start = np.empty((len(self.term_entries), len(qd))), 0
+        made: each.Made = {}
         for term in self.terms:
-            part = each.columns(term, self.robot, q, qd, qdd, signals)
+            part = each.columns(term, self.robot, q, qd, qdd, signals, made)
             found[start : start + len(part)] = part
             start += len(part)
         return found

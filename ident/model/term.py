@@ -42,6 +42,9 @@ SIGNALS: dict[str, Callable[[Any, Robot, Array, Array, Array], Array]] = {
     "load": lambda term, robot, q, qd, qdd: inverse_dynamics(robot, np.array(term.inertials), q, qd, qdd)
 }
 
+#: Signals of the same rows that terms share, by name and the inertials that they are of.
+Made = dict[tuple[str, object], Array]
+
 #: The derivatives (3, N, n) of sum(weights * signal) by q, qd, qdd, weights (N, n): the way back from these signals.
 SIGNALS_BACK: dict[str, Callable[[Any, Robot, Array, Array, Array, Array], Array]] = {
     "load": lambda term, robot, q, qd, qdd, weights: inverse_dynamics_pull_back(
@@ -200,19 +203,30 @@ def entries(term: Term, robot: Robot) -> tuple[tuple[int, int], ...]:
 
 
 def columns(
-    term: Term, robot: Robot, q: Array, qd: Array, qdd: Array, signals: Mapping[str, Array] = NO_SIGNALS
+    term: Term,
+    robot: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    signals: Mapping[str, Array] = NO_SIGNALS,
+    made: Made | None = None,
 ) -> Array:
     """Return those columns, (n_entries, N), from q, qd, qdd (N, n); ModelError for a signal that nobody gives.
 
-    signals: those of `RECORDED`, (N,) or (N, n), by name, and RUN_UP (K, n).
+    signals: those of `RECORDED`, (N,) or (N, n), by name, and RUN_UP (K, n); made: takes what other terms of the same
+    rows ask for, too.
     """
+    made = {} if made is None else made
     whole = getattr(term, "torques", None)
     if whole is not None:
         return np.asarray(whole(q, qd, qdd, signals))
     more = {}
     for name in getattr(term, "needs", ()):
         if name in SIGNALS:
-            more[name] = _seen(term, robot, SIGNALS[name](term, robot, q, qd, qdd))
+            key = name, getattr(term, "inertials", None)
+            if key not in made:
+                made[key] = SIGNALS[name](term, robot, q, qd, qdd)
+            more[name] = _seen(term, robot, made[key])
         elif name in signals:
             more[name] = signals[name] if np.ndim(signals[name]) == 1 else _seen(term, robot, signals[name])
         else:

@@ -252,9 +252,15 @@ def _named(cause: Cause, loaded: Loaded, *, several: bool = False) -> NamedCause
     )
 
 
-def with_bodies(loaded: Loaded, tell: Tell) -> tuple[Examination, tuple[NamedCause, ...]]:
-    """Return what is wrong with robot file and logs if CAD's bodies are about right; what they lack is no cause."""
-    seen = examination(loaded, tell, table=stated_table(loaded))
+def with_bodies(
+    loaded: Loaded, tell: Tell, seen: Examination | None = None
+) -> tuple[Examination, tuple[NamedCause, ...]]:
+    """Return what is wrong with robot file and logs if CAD's bodies are about right; what they lack is no cause.
+
+    seen: an examination of them by the fitted recordings, where there is one.
+    """
+    if seen is None or seen.table is None:
+        seen = examination(loaded, tell, table=stated_table(loaded))
     beside = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table"))
     return seen, causes_of(beside, loaded, terms=False)
 
@@ -318,11 +324,13 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
             return replace(estimate, causes=found), (), None
     beside = beside_loss if loaded.experiment.loss == "huber" else lambda x, _: x
     predicts = result.validation is not None and not _worse_in_all(result)
-    seen = beside(examination(loaded, tell, kept=badly_predicted(result), table=table), predicts)
+    kept = badly_predicted(result)
+    seen = beside(examination(loaded, tell, kept=kept, table=table), predicts)
+    by_fitted = None if kept else seen
     if not isinstance(loaded.experiment.cad, Path):  # a description's own bodies are rough, or placeholders, often
         seen = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table" or c.asserted))
     found = causes_of(seen, loaded, terms=False)
-    if not found and badly_predicted(result):  # what differs from one recording to the next may hide it
+    if not found and kept:  # what differs from one recording to the next may hide it
         seen = beside(examination(loaded, tell), predicts)
         found = causes_of(seen, loaded, terms=False)
     if not found and estimate.implausible and not opposed:
@@ -331,7 +339,7 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     if not found and seen.diagnosis is not None:  # the table has been asked
         return replace(estimate, causes=()), tuple(_differs(result)), None
     if not found:
-        return _of_known_bodies(result, estimate, table, motions, tell)
+        return _of_known_bodies(result, estimate, table, motions, tell, by_fitted)
     of_table, springs = tuple(c for c in found if c.by_table), _springs(found, loaded)
     elsewhere = any(c.mistake.file in ("robot", "log") for c in seen.causes if c.by_table and not c.ordinary)
     alone = of_table == found and not elsewhere
@@ -361,18 +369,26 @@ def _doubted_table(result: Result) -> Table | None:
 
 
 def _of_known_bodies(
-    result: Result, estimate: Estimate, table: Table | None, motions: Sequence[Motion], tell: Tell
+    result: Result,
+    estimate: Estimate,
+    table: Table | None,
+    motions: Sequence[Motion],
+    tell: Tell,
+    asked: Examination | None = None,
 ) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
-    """Return what `doctored` does where nothing but CAD's bodies may tell what is wrong; table: theirs, if doubted."""
+    """Return what `doctored` does where nothing but CAD's bodies may tell what is wrong.
+
+    table: theirs, if doubted; asked: what an examination has said of the fitted recordings, where one was made.
+    """
     loaded = result.loaded
     found, seen = tuple[NamedCause, ...](), Corrected()
     if known_well(result):
-        whole, found = with_bodies(loaded, tell)
+        whole, found = with_bodies(loaded, tell, asked)
         of_cad = tuple(c for c in whole.causes if c.mistake.file == "table" and not c.ordinary and c.asserted)
         seen = Corrected(of_cad, prior=mended_prior(loaded, whole.diagnosis) if whole.diagnosis else None)
     elif table is not None and result.regression is not None:
         seen = corrected(loaded, result.regression, motions, table)
-        found = with_bodies(loaded, tell)[1] if seen.elsewhere else ()
+        found = with_bodies(loaded, tell, asked)[1] if seen.elsewhere else ()
     if found or seen.elsewhere or not seen.causes:
         told = () if found else tuple(_differs(result))
         return replace(estimate, causes=found), told, Anew(springs=_springs(found, loaded))

@@ -77,12 +77,12 @@ def _carried(weigher: Weigher, reading: Reading, k: int) -> Array:
     """Return the body (10,) that the last link carries in recording k."""
     state = weigher.weighed(reading, left_out=False)
     columns, n, p = weigher.columns(reading), reading.robot.n, len(state.phi)
-    rows, kept = weigher.packed(columns, reading), weigher.kept(reading)
+    (rows, tau), kept = weigher.packed(columns, reading), weigher.kept(reading)
     inside = weigher.rows.within([(k, -np.inf, np.inf)])
     gram = np.zeros((p + 11, p + 11))
     for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
         Y, last = rows[:, start : stop - 1], last_link(used, n)
-        block = np.column_stack([Y, Y[:, list(last)] * inside[:, None], rows[:, j - n]])
+        block = np.column_stack([Y, Y[:, list(last)] * inside[:, None], tau[:, j]])
         block *= (kept[:, j] / state.noise[j])[:, None]
         place = np.array([*used, *(p + i for i in last.values()), p + 10])
         gram[np.ix_(place, place)] += block.T @ block

@@ -166,6 +166,13 @@ class Reading:
         none, no = np.zeros(n), np.zeros(n, dtype=bool)
         return Reading(robot, np.eye(n), none, np.eye(n), 1.0, 0.0, no, none, none, none, no)
 
+    @property
+    def moved(self) -> tuple[object, ...]:
+        """What tells it from readings whose states differ."""
+        zeros = tuple((k, more.tobytes()) for k, more, _ in self.apart)
+        arrays = (self.positions, self.zeros, self.speeds)
+        return *(x.tobytes() for x in arrays), zeros, self.clock, self.late, self.parting
+
     def of(self, rows: Rows) -> Rows:
         """Return the samples as they are if this reading is right."""
         q, qd, qdd = rows.q, rows.qd, rows.qdd

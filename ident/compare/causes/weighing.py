@@ -12,7 +12,7 @@ longest resembles itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -46,6 +46,8 @@ _WINDOWS, _STEADY = 40, 6
 _ALIKE = 0.1
 #: Rows of a recording for each column of a joint that is fitted to it alone.
 _ENOUGH = 10
+#: Columns of readings that are kept, for most mistakes leave those of the states, or of joint terms, as they are.
+_KEPT = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class Weigher:
     def __init__(self, model: Model, rows: Rows, prior: Prior):
         self._model, self.rows, self._prior = model, rows, prior
         self._columns: dict[tuple[str, str], Columns] = {}
-        self._last: tuple[Weighed, Array, Array] | None = None
+        self._made: dict[tuple[object, ...], Array] = {}
         self.independent = float(len(rows.keep))
         self.plain = self.weighed(Reading.plain(model.robot), left_out=False)
         self.independent = self._independent(self.plain)
@@ -119,10 +121,10 @@ class Weigher:
         """
         columns, keep = self.columns(reading), self.kept(reading)
         n, p = reading.robot.n, len(columns.base.kept)
-        Y = self.packed(columns, reading)
+        Y, tau = self.packed(columns, reading)
         rows = keep if weights is None else keep * np.sqrt(weights)[:, None]
         blocks = [
-            np.column_stack([Y[:, start : stop - 1], Y[:, j - n]]) * rows[:, j, None]
+            np.column_stack([Y[:, start : stop - 1], tau[:, j]]) * rows[:, j, None]
             for j, (start, stop) in enumerate(columns.span)
         ]
         places = [np.ix_([*used, p], [*used, p]) for used in columns.parameters]
@@ -181,20 +183,20 @@ class Weigher:
     def told(self, reading: Reading, inertials: Array) -> Weighed:
         """Return what links (n, 10) leave of the torques, joint terms by least squares of all rows; no `log`."""
         columns, keep = self.columns(reading), self.kept(reading)
-        n, p, rigid = reading.robot.n, len(columns.base.kept), columns.model.n_rigid
-        Y = self.packed(columns, reading)
+        p, rigid = len(columns.base.kept), columns.model.n_rigid
+        Y, tau = self.packed(columns, reading)
         theta, gram = np.zeros(p), np.zeros((p + 1, p + 1))
         theta[:rigid] = inertials.ravel()
         for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
             links = [k for k, i in enumerate(used) if i < rigid]
-            left = Y[:, j - n] - Y[:, start : stop - 1][:, links] @ theta[[used[k] for k in links]]
+            left = tau[:, j] - Y[:, start : stop - 1][:, links] @ theta[[used[k] for k in links]]
             block = np.column_stack([Y[:, start : stop - 1], left]) * keep[:, j, None]
             gram[np.ix_([*used, p], [*used, p])] += block.T @ block / max(float(block[:, -1] @ block[:, -1]), 1e-300)
         own = np.arange(rigid, p + 1)
         theta[rigid:] = solved(gram[np.ix_(own, own)])
         counts = np.maximum(keep.sum(axis=0), 1)
-        left = self._residual(columns, Y, theta) * keep
-        torques = np.sum((Y[:, -n:] * keep) ** 2, axis=0) / counts
+        left = _residual(columns, Y, tau, theta) * keep
+        torques = np.sum((tau * keep) ** 2, axis=0) / counts
         errors = np.sum(left**2, axis=0) / counts
         return Weighed(reading, np.nan, errors[None], torques, np.sqrt(errors), theta, gram, theta=theta)
 
@@ -206,7 +208,8 @@ class Weigher:
 
     def residual(self, state: Weighed) -> Array:
         """Return what a reading leaves of each torque (N, n)."""
-        return self._now(state)[1]
+        columns = self.columns(state.reading)
+        return _residual(columns, *self.packed(columns, state.reading), state.phi)
 
     def slopes(self, state: Weighed, to: Reading, step: float) -> tuple[float, float]:
         """Return the value of which the torques are explained best, and its worth in log p, by Gauss and Newton.
@@ -215,10 +218,11 @@ class Weigher:
         """
         columns = self.columns(state.reading)
         changed = replace(columns, model=replace(columns.model, robot=to.robot))  # a value adds no columns
-        Y, r = self._now(state)
+        Y, tau = self.packed(columns, state.reading)
+        r = _residual(columns, Y, tau, state.phi)
         # in the units of the torques as they are read now: noise is no less where a gain is smaller
         units = np.linalg.solve(to.torques.T, state.reading.torques.T)
-        ahead = self._residual(changed, self.packed(changed, to), state.phi)
+        ahead = _residual(changed, *self.packed(changed, to), state.phi)
         ahead *= np.exp(self._apart(state.reading) - self._apart(to))
         d = (ahead @ units - r) / step
         weights = self.kept(state.reading) / state.noise**2
@@ -240,7 +244,7 @@ class Weigher:
         """Return what a reading leaves of each torque of the log (N, n), of links that can exist where there are."""
         columns = self.columns(state.reading)
         theta = state.phi if state.theta is None else state.theta
-        left = self._residual(columns, self.packed(columns, state.reading), theta) * np.exp(-self._apart(state.reading))
+        left = _residual(columns, *self.packed(columns, state.reading), theta) * np.exp(-self._apart(state.reading))
         for k, j in state.reading.turned:
             left[self.rows.within([(k, -np.inf, np.inf)]), j] *= -1.0
         return np.asarray(np.linalg.solve(state.reading.torques, left.T).T)
@@ -250,6 +254,7 @@ class Weigher:
         keep = np.ones(q.shape, dtype=bool)
         moved = copy(self)
         moved.rows = Rows(t, q, qd, qdd, np.zeros_like(q), (0,), (((), 1),), keep, ((0, len(t)),), {"time": t})
+        moved._made = {}
         return -moved.left_in_log(
             replace(state, reading=replace(state.reading, loads=(), apart=(), turned=(), rubbing=(), ignored=()))
         )
@@ -261,26 +266,33 @@ class Weigher:
             found += self.rows.within([(k, -np.inf, np.inf)])[:, None] * exponents
         return found
 
-    def _now(self, state: Weighed) -> tuple[Array, Array]:
-        """Return rows and residuals of a reading, which is often asked for again."""
-        if self._last is None or self._last[0] is not state:
-            columns = self.columns(state.reading)
-            Y = self.packed(columns, state.reading)
-            self._last = state, Y, self._residual(columns, Y, state.phi)
-        return self._last[1:]
+    def packed(self, columns: Columns, reading: Reading) -> tuple[Array, Array]:
+        """Return the rows of packed columns (N, width) and of torques (N, n), those of loads taken out of the latter.
 
-    def _residual(self, columns: Columns, Y: Array, phi: Array) -> Array:
-        told = [
-            Y[:, start : stop - 1] @ phi[list(used)]
-            for (start, stop), used in zip(columns.span, columns.parameters, strict=True)
-        ]
-        return np.asarray(Y[:, -len(told) :] - np.column_stack(told))
-
-    def packed(self, columns: Columns, reading: Reading) -> Array:
-        """Return the rows (N, width + n) of packed columns and of torques, those of loads taken out of the latter."""
+        The columns are kept: nobody may write into them.
+        """
         rows = reading.of(self.rows)
+        tau = self.rows.left(rows.tau)
+        robot, own = columns.model.robot, columns.model.terms[len(self._model.terms) :]
+        states = (*reading.moved, robot.fingerprint(), repr(own))
+        rubbing = tuple((k, exponents.tobytes()) for k, exponents in reading.rubbing)
+        key = *states, reading.weightless.tobytes(), reading.warming.tobytes(), rubbing, reading.blurred
+        Y = self._once(key, lambda: self.rows.left(self._columns_of(columns, reading, rows)))
+        for k, body in reading.loads:
+            at = self.rows.within([(k, -np.inf, np.inf)])
+            for joint, ((start, _), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
+                for place, i in last_link(used, reading.robot.n).items():
+                    tau[at, joint] -= Y[at, start + place] * body[i]
+        return Y, tau
+
+    def _columns_of(self, columns: Columns, reading: Reading, rows: Rows) -> Array:
+        """Return the packed columns (M, width) of the samples that a reading makes of the rows."""
+        model = columns.model
+        asks = any(getattr(term, "needs", ()) for term in model.terms)  # for the load on this robot, maybe
+        key = "terms", *reading.moved, repr(model.terms[len(self._model.terms) :]), asks and model.robot.fingerprint()
         # friction was chosen for velocities as they are declared: a clock that is off bends its law, and tells nothing
-        terms = columns.model.term_columns(rows.q, reading.clock * rows.qd, rows.qdd, signals=rows.signals)
+        qd = reading.clock * rows.qd
+        terms = self._once(key, lambda: model.term_columns(rows.q, qd, rows.qdd, signals=rows.signals))
         packed = rows_with(columns, rows.q, rows.qd, rows.qdd, terms)
         if reading.weightless.any():
             still = reading.robot.with_gravity(np.zeros(3))
@@ -298,12 +310,15 @@ class Weigher:
         if reading.blurred:
             for part in self.rows.parts:
                 packed[part] = _filtered(packed[part], rows.t[part], reading.blurred)
-        tau = rows.tau.copy()
-        for k, body in reading.loads:
-            for joint, ((start, _), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
-                for at, i in last_link(used, reading.robot.n).items():
-                    tau[rows.parts[k], joint] -= packed[rows.parts[k], start + at] * body[i]
-        return self.rows.left(np.concatenate([packed, tau], axis=1))
+        return packed
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], Array]) -> Array:
+        """Return what is made anew only where it is none of the last that were asked for."""
+        found = self._made.pop(key, None)
+        self._made[key] = make() if found is None else found
+        if len(self._made) > _KEPT:
+            del self._made[next(iter(self._made))]
+        return self._made[key]
 
     def _possible(self, columns: Columns, whole: Array, samples: float) -> Array | None:
         """Return theta (p,) of links that can exist; None where none are found."""
@@ -335,8 +350,8 @@ class Weigher:
         What fades, or differs from one recording to the next, is taken out before, by a fit to each recording alone
         where it has rows enough: else a drift hides its own evidence.
         """
-        Y, r = self._now(start)
-        r, tau = r.copy(), self.rows.left(self.rows.tau)
+        Y = self.packed(self.columns(start.reading), start.reading)[0]
+        r, tau = self.residual(start), self.rows.left(self.rows.tau)
         passed = self.rows.passed[:, None]
         slow, steady = self.rows.left(passed * self.rows.tau), self.rows.left(passed)[:, 0]
         for k in range(len(self.rows.starts)):
@@ -359,6 +374,12 @@ class Weigher:
             last = int(np.argmax(alike < _ALIKE)) or len(x)
             found.append(len(x) / (1.0 + 2.0 * float(np.sum(alike[1:last]))))
         return min(found, default=float(len(r)))
+
+
+def _residual(columns: Columns, Y: Array, tau: Array, phi: Array) -> Array:
+    """Return what parameters leave of the torques (N, n)."""
+    own = zip(columns.span, columns.parameters, strict=True)
+    return np.asarray(tau - np.column_stack([Y[:, start : stop - 1] @ phi[list(used)] for (start, stop), used in own]))
 
 
 def rubbing_of(model: Model) -> NDArray[np.bool_]:

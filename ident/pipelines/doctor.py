@@ -326,7 +326,6 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     predicts = result.validation is not None and not _worse_in_all(result)
     kept = badly_predicted(result)
     seen = beside(examination(loaded, tell, kept=kept, table=table), predicts)
-    by_fitted = None if kept else seen
     if not isinstance(loaded.experiment.cad, Path):  # a description's own bodies are rough, or placeholders, often
         seen = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table" or c.asserted))
     found = causes_of(seen, loaded, terms=False)
@@ -334,12 +333,12 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
         seen = beside(examination(loaded, tell), predicts)
         found = causes_of(seen, loaded, terms=False)
     if not found and estimate.implausible and not opposed:
-        seen, found = with_bodies(loaded, tell)
+        seen, found = with_bodies(loaded, tell, seen)
         found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
     if not found and seen.diagnosis is not None:  # the table has been asked
         return replace(estimate, causes=()), tuple(_differs(result)), None
     if not found:
-        return _of_known_bodies(result, estimate, table, motions, tell, by_fitted)
+        return _of_known_bodies(result, estimate, table, motions, tell, seen)
     of_table, springs = tuple(c for c in found if c.by_table), _springs(found, loaded)
     elsewhere = any(c.mistake.file in ("robot", "log") for c in seen.causes if c.by_table and not c.ordinary)
     alone = of_table == found and not elsewhere
@@ -376,10 +375,7 @@ def _of_known_bodies(
     tell: Tell,
     asked: Examination | None = None,
 ) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
-    """Return what `doctored` does where nothing but CAD's bodies may tell what is wrong.
-
-    table: theirs, if doubted; asked: what an examination has said of the fitted recordings, where one was made.
-    """
+    """Return what `doctored` does where only CAD's bodies may tell; table: theirs, if doubted; asked: seen without."""
     loaded = result.loaded
     found, seen = tuple[NamedCause, ...](), Corrected()
     if known_well(result):

@@ -35,12 +35,13 @@ from ident.logs.readings import lost
 from ident.logs.recognised import clocks, families, related
 from ident.logs.stream import iter_logs
 from ident.model import Model, Viscous, torque
-from ident.pipelines.certain import heavy_drives
+from ident.pipelines.certain import heavy_drives, mirrored
 from ident.pipelines.questions import Asked, Question
 from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict
+from ident.robot.placeholders import placeholders
 from ident.robot.urdf import read_urdf
-from ident.spatial.inertia import axis_angle
+from ident.spatial.inertia import axis_angle, from_com
 
 pytestmark = pytest.mark.usefixtures("sketched")
 
@@ -152,6 +153,8 @@ def here(tmp_path, monkeypatch):
         ("Drehmoment [Nm] Achse 3", "torque", "", "N m"),
         ("Strom [A] Achse 3", "current", "", "A"),
         ("Achse 3 Ist-Moment [%]", "torque", "measured", "%"),
+        ("X_ActTorque_permille", "torque", "measured", "permille"),
+        ("torque A2 [‰]", "torque", "", "permille"),
         ("Speed [%]", "velocity", "", ""),
         ("override [%]", "", "", ""),
         ("angles.time", "time", "", ""),
@@ -503,6 +506,65 @@ def test_a_sign_that_was_turned_and_bodies_that_look_invented_are_said_with_the_
     told = [str(w) for w in result.warnings]
     assert "; 3 links of different masses have one and the same inertia: a placeholder?" in "".join(result.loaded.notes)
     assert "dataset.toml: the torque of j_two is turned round (`gain` -1): is that so on this robot?" in told
+
+
+def test_torques_per_mille_of_what_is_rated_have_gains_that_are_guesses(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    rated = {f"J{k}_TrqAct_permille": np.round(1000 * tau[:, k - 1] / 40.0) for k in (1, 2, 3)}
+    pd.DataFrame({"t_s": t, **columns("J{}_PosAct_rad", q), **rated}).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    torque = read(here)[2].recordings[0].torque
+    assert (torque.unit, torque.guessed) == ("permille", True)
+    np.testing.assert_allclose(torque.gain, 0.04, rtol=0.3)
+
+
+CUBE = re.compile("<inertial>.*?</inertial>", re.DOTALL)
+
+
+def test_bodies_that_are_placeholders_are_neither_cad_nor_asked_for_units(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    unit = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    (here / "arm.urdf").write_text(CUBE.sub(unit, (here / "arm.urdf").read_text()))
+    found = pipelines.init("arm.urdf", ["log.csv"])
+    same = "3 links have one and the same 1 kg and inertia, as placeholders have and no machine"
+    assert f"NOTE: {same}: bodies of arm.urdf are not used" in found.told
+    assert not read(here)[2].recordings[0].torque.guessed
+    loaded = pipelines.load(here)
+    assert loaded.cad is None
+    assert f"the inertials of 'arm.urdf' are neither CAD nor prior: {same}" in loaded.notes
+
+
+def test_equal_links_of_a_chain_are_no_placeholders(here):
+    robot = read_urdf(arm(here, masses=(2.0, 2.0, 2.0)), keep=("j_one", "j_two", "j_three"))
+    assert not placeholders(robot, robot.inertials)
+    assert not placeholders(robot, None)
+    wide = np.array([from_com(2.0, [0.1, 0.0, 0.0], np.eye(3))] * 3)
+    assert placeholders(robot, wide)
+    assert not placeholders(robot, wide * [[1.0], [2.0], [3.0]])
+
+
+def test_a_joint_that_keeps_its_limits_with_the_other_sign_alone_counts_the_other_way(here):
+    text = (
+        arm(here)
+        .read_text()
+        .replace('lower="-2.8" upper="2.8" velocity="2.6"', 'lower="-2.8" upper="0" velocity="2.6"')
+    )
+    (here / "arm.urdf").write_text(text)
+    robot = read_urdf(here / "arm.urdf", keep=("j_one", "j_two", "j_three"))
+    t, q, qd, tau = log(here)
+    q[:, 1] -= q[:, 1].max() + 0.1
+    motion = ident.Motion("one", t, q, qd, qd, tau, np.ones(q.shape, bool))
+    assert not list(mirrored(robot, [motion]))
+    ((joint, what, mend),) = mirrored(robot, [replace(motion, q=q * [1, -1, 1])])
+    assert joint == "j_two"
+    assert what.startswith(
+        "its position is beyond its limits in 100 % of the rows, and within them with the other sign"
+    )
+    assert mend.startswith("multiply its position and its torque by -1")
+    assert not list(mirrored(robot, [replace(motion, q=q + np.array([0.0, 5.0, 0.0]))]))
 
 
 def test_a_torque_of_the_other_sign_and_one_of_the_motors_are_asked_about(here):

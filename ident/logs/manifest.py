@@ -56,7 +56,7 @@ UNITS: dict[Quantity, dict[str, tuple[str, float]]] = {
         "ozf in": ("angle", 0.1129848290 / 16),
         "N": ("length", 1.0),
         "kN": ("length", 1e3),
-        **dict.fromkeys(("A", "mA", "V", "mV", "%", "count"), (RAW, 1.0)),
+        **dict.fromkeys(("A", "mA", "V", "mV", "%", "permille", "count"), (RAW, 1.0)),
     },
     "temperature": {"degC": ("temperature", 1.0)},
 }

@@ -59,6 +59,7 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((w, "N", "torque") for w in ("n", "newton")),
     *((w, "kN", "torque") for w in ("kn", "k n")),
     *((w, "%", "") for w in ("percent", "pct")),
+    *((w, "permille", "") for w in ("permille", "promille", "per mille", "permil", "per mil")),
 )
 #: Words that are units at the end of a name or in brackets alone: elsewhere they are much else.
 _AT_END = ("a", "s", "m", "n", "ma", "ms", "us", "ns", "amp")
@@ -138,7 +139,7 @@ def tokens(text: str) -> list[str]:
     """
     text = normalize("NFKD", text.replace("°C", " celsius ").replace("°", " deg ").replace("µ", "u"))
     text = re.sub(r"N\s*[*·.]?\s*([cm]?m)(?![A-Za-z])", r"n\1", text)
-    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text.replace("%", " percent "))
+    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text.replace("%", " percent ").replace("‰", " permille "))
     text = re.sub("[\u0300-\u036f]", "", text)
     text = re.sub(r"(?i)\b(ist|soll)(?=[a-z]{4})", r"\1 ", text)
     return [w.lower() for w in re.findall(r"[A-Za-z]+|\d+", text)]

@@ -25,6 +25,10 @@ _GAINS = (
 )
 _REACH = "if it is in degrees, or of the motor, write so (`unit` takes a list); if not, right limits in the robot file"
 _UNIT = "write the unit that the controller's manual says, and take `guessed` out"
+#: The share of the rows that are beyond a joint's limits where it counts the other way, and within them turned round.
+_BEYOND = 0.95
+_MIRRORED = "and within them with the other sign: it counts the other way than the robot file says"
+_TURN = "multiply its position and its torque by -1, the `gain` of each; or turn its axis and its limits round"
 _TIED = "fix it, and log the others alone; what else seems wrong with this joint may come of it"
 #: A slide's drive is no heavier than so many times all links: screws of a small pitch reach a tenth of that. Links of
 #: which nobody knows anything weigh so much [kg], at least: a gantry moves tonnes, mm that are read as m millions.
@@ -76,6 +80,20 @@ def beyond_limits(robot: Robot, motions: Sequence[Motion]) -> Iterator[tuple[str
     yield from (
         (joint, f"its position {what.partition(':')[0]}", _REACH) for joint, what in told.items() if joint in stated
     )
+
+
+def mirrored(robot: Robot, motions: Sequence[Motion]) -> Iterator[tuple[str, str, str]]:
+    """Yield each joint that keeps its stated limits with the other sign alone, what of it, and what to do about it."""
+    q = np.concatenate([m.q for m in motions])
+    for joint, own in zip(robot.joints, q.T, strict=True):
+        lower, upper = joint.limits.lower, joint.limits.upper
+        beyond, turned = (float(np.mean((x < lower) | (x > upper))) for x in (own, -own))
+        if np.isfinite([lower, upper]).all() and beyond > _BEYOND and turned < 1.0 - _BEYOND:
+            yield (
+                joint.name,
+                f"its position is beyond its limits in {100 * beyond:.3g} % of the rows, {_MIRRORED}",
+                _TURN,
+            )
 
 
 def tied(loaded: Loaded) -> Iterator[tuple[str, str, str]]:

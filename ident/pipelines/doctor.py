@@ -27,7 +27,7 @@ from ident.logs.automatic import JUDGED
 from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
-from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives, tied
+from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives, mirrored, tied
 from ident.pipelines.corrected import Corrected, corrected, mended_prior
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.own_model import chosen_instead
@@ -299,6 +299,7 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     estimate, warned, anew = _weighed(result, moved, tell)
     if estimate.causes and (own := _of_own_model(result.loaded, estimate.causes, tell)):
         return replace(estimate, causes=(own,)), (), None
+    beyond += mirrored(result.loaded.robot, moved) if estimate.causes and moved else ()
     if beyond and not any("position" in c.what for c in estimate.causes):  # whatever else seems wrong follows from it
         return replace(estimate, causes=certain(result, beyond)), (), None
     if estimate.causes and (locked := list(tied(result.loaded))):

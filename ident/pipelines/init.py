@@ -30,6 +30,7 @@ from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording, recordings_of
 from ident.pipelines.signals import Signals, parked
 from ident.robot import Robot, read_robot
+from ident.robot.placeholders import placeholders
 from ident.robot.urdf import read_description, read_urdf
 
 #: The files that are written.
@@ -133,6 +134,8 @@ def _started(
     told = list(dict.fromkeys(f"{t.file.name}: {t.note}" for r in recordings for t in r.tables if t.note)) + told
     told = [line for _, lines in given for line in lines] + told
     told += misfit(cad, recordings[0].signals.robot)
+    if cad is None and (unlike := placeholders(whole := recordings[0].signals.robot, whole.inertials)):
+        told.append(f"NOTE: {unlike}: bodies of {robot.name} are not used")
     if held:
         left = arm.of(tuple(name for name in recordings[0].signals.robot.joint_names if name not in held))
         recordings = [replace(r, signals=r.signals.of_joints(left)) for r in recordings]
@@ -168,7 +171,7 @@ def _arm(path: Path, cad: Path | None) -> Arm:
         found = robot.inertials
         with contextlib.suppress(IdentError):  # `ident run` says what is wrong with it
             found = None if cad and doubted(cad) else read_cad(cad).for_robot(robot) if cad else found
-        return None if found is None or np.isnan(found).all() else found
+        return None if found is None or np.isnan(found).all() or placeholders(robot, found) else found
 
     if path.suffix.lower() == ".toml":
         whole = read_robot(path)

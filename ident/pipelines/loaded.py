@@ -20,6 +20,7 @@ from ident.model import Balancer, Model
 from ident.model.terms import kind_of, kinds
 from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot
+from ident.robot.placeholders import placeholders
 from ident.robot.robot import DESCRIPTIONS
 from ident.spatial.inertia import INERTIAL, to_com
 from ident.tables import Table, read_toml
@@ -107,6 +108,8 @@ def with_data(loaded: Loaded, data: Path) -> Loaded:
 def _own_inertials(robot: Robot, source: str) -> tuple[Array | None, str | None, str]:
     """Return the description's own inertials as CAD (n, 10), their source, and what to tell; NaN what cannot exist."""
     assert robot.inertials is not None
+    if unlike := placeholders(robot, robot.inertials):
+        return None, None, f"the inertials of '{source}' are neither CAD nor prior: {unlike}"
     values, wrong = robot.inertials.copy(), []
     for i in range(robot.n):
         try:

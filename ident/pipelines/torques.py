@@ -373,7 +373,7 @@ def _unit(
         unit = answer
     if unit in RAW_UNITS and (family.quantity == "torque" or (said and not family.quantity)):
         reason = f"they are called {unit}" if said else f"{unit}, as answered"
-        reason += ", of the rated torque perhaps" * (unit == "%")
+        reason += ", of the rated torque perhaps" * (unit in ("%", "permille"))
     elif family.quantity == "torque" and not (typical < low or typical > high):
         if not turned and not doubted:
             called = f"{unit}, for they are called so" if family.unit else "N m, for they are called torques"

@@ -18,6 +18,7 @@ from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import ROBUST
 from ident.compare.doctor.doctor import exact_search
 from ident.compare.doctor.search import MARGIN
+from ident.compare.doctor.words import WHOLE
 from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
@@ -34,23 +35,11 @@ from ident.pipelines.own_model import chosen_instead
 from ident.pipelines.select import with_terms
 from ident.pipelines.stated_tables import stated_table
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
+from ident.pipelines.suspicions import badly_predicted, harmless, known_well, suspicious, vouched_for, worse_in_all
 from ident.tell import Tell, logged
 
-#: Least squares that are so much better than links that can exist: the robot may be another one.
-_BETTER = 0.1
-_CERTAIN = 2000.0  # log odds above it are not told apart
-#: An error on motions never seen that is so many times that of the fit, and so much of the torque, is looked into.
-_WORSE, _SEEN = 2.0, 0.01
-#: An error of the fit that is so large is looked into.
-_LARGE = 0.1
-_CONTRADICTED = 0.5
-#: What is left of a torque, squared, is so many times its noise: the rest is the model's, or the files', and what is
-#: left is so much of the torque or more.
-_NOISES, _FELT = 1.4, 0.01
-#: Of CAD that is right but for a mistake elsewhere fewer numbers are contradicted than this share of those that agree.
-AGREES = 1.0
-#: And where it vouches for what the logs alone do not tell: than this one.
-VOUCHES = 0.25
+#: Log odds above it are not told apart.
+_CERTAIN = 2000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,68 +136,6 @@ def _slow_band(loaded: Loaded) -> list[Motion]:
     return _fitted(loaded, replace(fit, decimation=(*judged.decimation, int(JUDGED / 2.0))))
 
 
-def suspicious(result: Result) -> bool:
-    """Return whether a result is such that somebody should look for the cause: what `examination` is for."""
-    from ident.estimate.least_squares import joint_noise, solve
-
-    estimate, regression, comparison = result.estimate, result.regression, result.comparison
-    if estimate.implausible or any("at zero" in a for a in estimate.active):
-        return True
-    if badly_predicted(result) or (result.validation and result.validation.opposed):
-        return True
-    if comparison is not None and comparison.count("contradicted") > _CONTRADICTED * max(len(comparison.rows), 1):
-        return True
-    if regression is None:
-        return estimate.relative_total > _LARGE
-    if estimate.floor is not None and np.any(
-        (estimate.floor > 0) & (estimate.rms**2 > _NOISES * estimate.floor**2) & (estimate.missed > _FELT)
-    ):
-        return True
-    sigma = joint_noise(regression)
-    least = float(np.sum(regression.squared_residuals(solve(regression, sigma)) / sigma**2))
-    squares = float(np.sum(regression.squared_residuals(estimate.phi) / sigma**2))
-    return estimate.relative_total > _LARGE or squares > (1.0 + _BETTER) * least
-
-
-def known_well(result: Result) -> bool:
-    """Return whether CAD is right in most of what the logs tell and contradicted in some: then it knows the mistake."""
-    comparison = result.comparison
-    some = comparison.count("contradicted") if comparison is not None else 0
-    return comparison is not None and 0 < some <= AGREES * comparison.count("agrees")
-
-
-def vouched_for(result: Result) -> bool:
-    """Return whether the logs test what CAD knows and hardly contradict it: then it tells gains and zeros."""
-    comparison = result.comparison
-    if comparison is None or not comparison.tested:
-        return False
-    return not comparison.far or comparison.count("contradicted") <= VOUCHES * comparison.count("agrees")
-
-
-def harmless(result: Result) -> bool:
-    """Return whether a mistake in the CAD table has spoilt neither the bodies nor what is predicted."""
-    bad = result.estimate.implausible or result.estimate.relative_total > _LARGE
-    return not bad and not badly_predicted(result)
-
-
-def badly_predicted(result: Result) -> bool:
-    """Return whether recordings that were not fitted are so badly predicted that something may be wrong with them.
-
-    All joints together, or one joint beyond the noise of its readings.
-    """
-    if result.validation is None or result.validation.total("identified") is None:
-        return False
-    if _worse_in_all(result):
-        return True
-    missed, fitted = result.validation.missed("identified"), np.minimum(result.estimate.relative, 1.0)
-    return bool(np.any(missed > np.maximum(_WORSE * fitted, _SEEN)))
-
-
-def _worse_in_all(result: Result) -> bool:
-    total = result.validation.total("identified") if result.validation else None
-    return total is not None and total.relative_total > max(_WORSE * result.estimate.relative_total, _SEEN)
-
-
 def files_of(loaded: Loaded) -> dict[str, str]:
     """Return the name of each file that a mistake may be in."""
     e = loaded.experiment
@@ -227,10 +154,14 @@ def causes_of(found: Examination, loaded: Loaded, *, terms: bool = True) -> tupl
     given = (np.abs(np.broadcast_to(r.torque.gain, loaded.robot.n)) for r in loaded.manifest.recordings)
     scaled = max((np.sum(x != 1.0) for x in given if np.any(x == 1.0)), default=0)  # of all joints: the unit's own
     several = scaled + sum(c.mistake.kind in _SCALED for c in found.causes) > 1
+    numbers = tuple(f"{where}: " for where in (WHOLE, *loaded.robot.links))
     return tuple(
         _named(c, loaded, several=several)
         for c in found.causes
-        if not c.ordinary and (c is worst if lacking else terms or c.mistake.kind != "term")
+        if not c.ordinary
+        and (c is worst if lacking else terms or c.mistake.kind != "term")
+        # the same numbers of CAD that ask for it may be off
+        and not (c.by_table and c.mistake.file in ("robot", "log") and any(r.startswith(numbers) for r in c.rivals))
     )
 
 
@@ -324,7 +255,7 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
         if found:
             return replace(estimate, causes=found), (), None
     beside = beside_loss if loaded.experiment.loss == "huber" else lambda x, _: x
-    predicts = result.validation is not None and not _worse_in_all(result)
+    predicts = result.validation is not None and not worse_in_all(result)
     kept = badly_predicted(result)
     seen = beside(examination(loaded, tell, kept=kept, table=table), predicts)
     if not isinstance(loaded.experiment.cad, Path):  # a description's own bodies are rough, or placeholders, often

@@ -148,7 +148,8 @@ def _judged(
 
     Late torques where nothing else is wrong and nobody has said how signals are read; springs without a [model].
     """
-    from ident.pipelines.doctor import Anew, doctored, harmless
+    from ident.pipelines.doctor import Anew, doctored
+    from ident.pipelines.suspicions import harmless
 
     warned, failed = list[Warned](), list[Failed]()
     factors = compressed(loaded, told, tell, client)

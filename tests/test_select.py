@@ -240,7 +240,7 @@ def test_what_the_logs_cannot_carry_is_said(arm):
     tried = {one.kind: one for one in chosen(arm, moved(arm, (), [])).structure.tried}
     assert tried["warm_up"].reason == "the longest log lasts 40 s, and it takes 120"
     assert tried["thermal_viscous"].reason == "no temperature was logged"
-    assert tried["load_friction"].reason == "there is no CAD with whose load it may grow"
+    assert tried["load_friction"].reason == "the logs tell no load with which it may grow"
     assert np.isnan(tried["warm_up"].gain)
     assert tried["ripple_sine"].reason
 

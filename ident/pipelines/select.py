@@ -8,6 +8,7 @@ the prior makes of that share is all that is left open.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -158,15 +159,15 @@ def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: 
     if not any(motion.keep.any() for motion in parts):
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
     cad = loaded.cad
-    inertials = None if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
+    carried = _carried(loaded, parts) if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
 
     def among(model: Model, given: Sequence[Term] = ()) -> tuple[Selection, list[Motion]]:
         base = base_parameters(model)
-        found = selected(model, parts, loaded.prior, base, inertials, tell, worth, given=given, known=first.known)
+        found = selected(model, parts, loaded.prior, base, carried, tell, worth, given=given, known=first.known)
         if found.terms or found.structure.note or not np.any(fit.min_speed):
             return found, parts
         slow = slow_too(loaded, first)
-        more = selected(model, slow, loaded.prior, base, inertials, tell, worth, given=given, known=first.known)
+        more = selected(model, slow, loaded.prior, base, carried, tell, worth, given=given, known=first.known)
         return (more, slow) if more.terms else (found, parts)
 
     model, shapes = loaded.model, tuple[Term, ...]()
@@ -186,7 +187,7 @@ def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: 
         return found
     aside = {Spring.kind.name: tilt}
     return selected(
-        model, motions, loaded.prior, base_parameters(model), inertials, tell, worth, aside, shapes, first.known
+        model, motions, loaded.prior, base_parameters(model), carried, tell, worth, aside, shapes, first.known
     )
 
 
@@ -313,11 +314,20 @@ def with_identified_load(loaded: Loaded, told: list[Warned], read: FirstParts) -
         model, change = identified_load(loaded.model, motions, loaded.prior)
     except EstimationError as cause:
         raise loaded.experiment.error(f"its load was not identified: {cause}", "model.load_friction", _FIX) from cause
-    if not change <= SETTLED:
+    if not change <= SETTLED and loaded.experiment.own_model:
         problem = f"the logs do not tell its load: {ROUNDS} fits in turn still change it by {change:.0%}"
         raise loaded.experiment.error(problem, "model.load_friction", _FIX)
     told.append(Warned("load friction", "identified", "grows with the load of the fitted links, for there is no CAD"))
     return replace(loaded, model=model, base=base_parameters(model), processing=processing)
+
+
+def _carried(loaded: Loaded, motions: Sequence[Motion]) -> Array | None:
+    """Return the links (n, 10) that a fit without load friction identifies, None where it identifies none."""
+    moving = [m for m in motions if m.keep.any()]
+    with suppress(EstimationError):
+        theta = estimated(loaded.model, compress(loaded.model, moving), loaded.prior).theta
+        return None if theta is None else theta[: loaded.model.n_rigid].reshape(-1, 10)
+    return None
 
 
 _FIX = "Give experiment.cad, or leave load_friction out"

@@ -192,7 +192,7 @@ def candidates(
     load: tuple[Term, ...] = (LoadFriction(joints=joints),)
     if inertials is not None:
         load = tuple(LoadFriction(joints=joints).at_work(model.terms, model.robot, inertials))
-    without = "" if inertials is not None else "there is no CAD with whose load it may grow"
+    without = "" if inertials is not None else "the logs tell no load with which it may grow"
     found.append(Candidate("friction that grows with load", load, reason=without))
     found.append(Candidate(Spring.kind.words, (Spring(joints),), **_MORE))
     found += _warming(motions, names, joints)

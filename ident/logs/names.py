@@ -43,9 +43,12 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     ("rpm", "rpm", "velocity"),
     *((w, u, "torque") for w, u in (("m nm", "mN m"), ("k nm", "kN m"), ("mnm", "mN m"), ("knm", "kN m"))),
     *((w, "N m", "torque") for w in ("nm", "n m", "newton metre", "newtonmeter")),
-    *((w, "N cm", "torque") for w in ("ncm", "n cm")),
+    *((w, "N cm", "torque") for w in ("ncm", "n cm", "cnm", "c nm")),
     *((w, f"{w[:3]} {w[3:]}", "torque") for w in ("kgfcm", "kgfm", "lbfft", "lbfin", "ozfin")),
     *((w, w, "torque") for w in ("kgf cm", "kgf m", "lbf ft", "lbf in", "ozf in")),
+    *((w, "lbf ft", "torque") for w in ("lbft", "lb ft", "ftlb", "ft lb", "ftlbf", "ft lbf")),
+    *((w, "lbf in", "torque") for w in ("lbin", "lb in", "inlb", "in lb", "inlbf", "in lbf")),
+    *((w, "ozf in", "torque") for w in ("ozin", "oz in", "inoz", "in oz")),
     *((w, "N mm", "torque") for w in ("nmm", "n mm")),
     *((w, u, "current") for w, u in (("ma", "mA"), ("amp", "A"), ("amps", "A"), ("ampere", "A"), ("a", "A"))),
     *((w, "deg", "position") for w in ("deg", "degree", "degrees", "grad")),
@@ -61,6 +64,8 @@ _UNITS: tuple[tuple[str, str, Meaning], ...] = (
     *((w, "%", "") for w in ("percent", "pct")),
     *((w, "permille", "") for w in ("permille", "promille", "per mille", "permil", "per mil")),
 )
+#: Torque and current of a drive by CiA 402 (objects 6077h, 6078h) are per mille of what is rated, as is 0.1 %.
+_PER_MILLE = re.compile(r"‰|\b0[.,]1 ?%|(?<![0-9])(0x)?607[78]h?(?![0-9A-Za-z])", re.IGNORECASE)
 #: Words that are units at the end of a name or in brackets alone: elsewhere they are much else.
 _AT_END = ("a", "s", "m", "n", "ma", "ms", "us", "ns", "amp")
 UNIT_WORDS = {word for words, *_ in _UNITS for word in words.split()}
@@ -139,7 +144,8 @@ def tokens(text: str) -> list[str]:
     """
     text = normalize("NFKD", text.replace("°C", " celsius ").replace("°", " deg ").replace("µ", "u"))
     text = re.sub(r"N\s*[*·.]?\s*([cm]?m)(?![A-Za-z])", r"n\1", text)
-    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text.replace("%", " percent ").replace("‰", " permille "))
+    text = _PER_MILLE.sub(" permille ", text).replace("%", " percent ")
+    text = re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", text)
     text = re.sub("[\u0300-\u036f]", "", text)
     text = re.sub(r"(?i)\b(ist|soll)(?=[a-z]{4})", r"\1 ", text)
     return [w.lower() for w in re.findall(r"[A-Za-z]+|\d+", text)]

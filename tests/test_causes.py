@@ -160,6 +160,30 @@ def test_drives_that_move_with_two_joints_are_told_with_the_lines_to_paste(sign:
     assert transmission["coupling"] == [{"motor": "motor3", "joint": "joint2", "ratio": sign}]
 
 
+@pytest.mark.parametrize("whose", ["position and torque", "torque"])
+@pytest.mark.parametrize("turned", [(1, 1), (2, 1)])
+def test_drives_of_a_differential_are_told_with_the_lines_to_paste(turned: tuple[int, int], whose: str) -> None:
+    rng, matrix = np.random.default_rng(4), np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    matrix[turned] = -1.0
+    _, m = log(rng, arm())
+    drives = (*coupled_drive("m2", tuple(matrix[1])), *coupled_drive("m3", tuple(matrix[2])))
+    whole = Model(arm(), (Viscous(("joint1",)), Coulomb(joints=("joint1",)), *drives))
+    theta = np.concatenate([np.ravel(links_of(rng, 3)), [0.8, 1.5], 2 * [0.01, 0.4, 0.8]])
+    tau = torque(whole, theta, m.q, m.qd, m.qdd) @ np.linalg.inv(matrix)
+    tau += 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    q, qd, qdd = (x @ (matrix.T if "position" in whose else np.eye(3)) for x in (m.q, m.qd, m.qdd))
+    logged = replace(m, q=q, qd=qd, qdd=qdd, tau=tau)
+    first = first_found(Model(arm(), (Viscous(), Coulomb(), Offset())), arm(), logged)
+    assert (first.mistake.kind, first.where) == ("coupling", "joint2 and joint3")
+    assert first.after < 0.03
+    told = tomllib.loads(lines_in(first.mend))["transmission"]
+    found = np.diag(np.array(told["ratios"], dtype=float))
+    for one in told["coupling"]:
+        found[int(one["motor"][-1]) - 1, int(one["joint"][-1]) - 1] = one["ratio"]
+    np.testing.assert_array_equal(found, matrix)
+    assert first.mend.endswith(f'`side = "motor"` for {whose} in dataset.toml')
+
+
 @pytest.mark.parametrize(("x", "share"), [(np.arange(400.0), 1.0), (np.arange(400.0) * 7919 % 400, 0.0)])
 def test_what_explains_a_residual_holds_its_squares(x: np.ndarray, share: float) -> None:
     assert abs(explained(x, np.sin(np.arange(400.0) / 60)) - share) < 0.1

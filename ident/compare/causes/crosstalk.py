@@ -31,7 +31,7 @@ def crosstalk(rows: Rows, robot: Robot, described: Described) -> Iterator[Mistak
         what = f"its torque has {{}} % of that of {robot.joint_names[k]} in it"
         mend = "take that out: look for crosstalk of the two sensors, or for a drive that moves both joints"
         if abs(j - k) == 1:
-            drives = described.keys(below("transmission", *transmission(robot.joint_names, k, j, "{-si}")))
+            drives = described.keys(below("transmission", *transmission(robot.joint_names, {(k, j): "{-si}"})))
             mend = "take that out, where two sensors have crosstalk; where a drive moves both joints: "
             mend += f'{drives}, and `side = "motor"` for torque in dataset.toml'
         ratio = float(size[j] / size[k])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from math import cos, exp, log, pi, radians
 
 import numpy as np
@@ -241,21 +241,42 @@ def _pairs(robot: Robot, described: Described) -> Iterator[Mistake]:
             matrix = np.eye(n)
             matrix[a + 1, a] = sign
             coupled = f"also moves with {names[a]}: coupled {word} one to one"
-            mend = described.keys(below("transmission", *transmission(names, a + 1, a, f"{sign:.0f}")))
+            mend = described.keys(below("transmission", *transmission(names, {(a + 1, a): f"{sign:.0f}"})))
             torque_alone = "its torque, not its position, is that of a drive that"
             for what, whose in (("its drive", "position and torque"), (torque_alone, "torque")):
                 both = f'{mend}, and `side = "motor"` for {whose} in dataset.toml'
                 change = undone.motors(matrix, positions=whose != "torque")
                 yield Mistake("coupling", names[a + 1], f"{what} {coupled}", both, change)
+        yield from _differential(names, a, described)
 
 
-def transmission(joints: Sequence[str], drive: int, joint: int, ratio: str) -> tuple[str, ...]:
-    """Return the lines of a robot file for drives, one of which moves with another joint too:
-    q_drive = q_own + ratio * q_joint. ratio: its text, or a field "{...}" for `str.format`.
+def _differential(names: Sequence[str], a: int, described: Described) -> Iterator[Mistake]:
+    """Yield that the drives of joints a and a + 1 move both, one with their sum and one with their difference."""
+    pair, where = (a, a + 1), f"{names[a]} and {names[a + 1]}"
+    for j, k in product(pair, pair):
+        matrix = np.eye(len(names))
+        matrix[np.ix_(pair, pair)] = 1.0
+        matrix[j, k] = -1.0
+        others = {at: f"{matrix[at]:.0f}" for at in (pair, pair[::-1])}
+        mend = described.keys(below("transmission", *transmission(names, others, np.diag(matrix).astype(int).tolist())))
+        for what, whose in (("their drives", "position and torque"), ("their torques, not their positions,", "torque")):
+            own = what if whose != "torque" else f"{what} are those of drives that"
+            words = f"{own} move both: motor{j + 1} with the difference of the two, the other with their sum"
+            change = undone.motors(matrix, positions=whose != "torque")
+            yield Mistake("coupling", where, words, f'{mend}, and `side = "motor"` for {whose} in dataset.toml', change)
+
+
+def transmission(
+    joints: Sequence[str], coupled: Mapping[tuple[int, int], str], ratios: Sequence[int] = ()
+) -> tuple[str, ...]:
+    """Return the lines of a robot file for drives that move with other joints too.
+
+    coupled: ratio of drive j to joint k, as text or a field "{...}" for `str.format`; ratios: to their own, all 1.
     """
     motors = [f"motor{j + 1}" for j in range(len(joints))]
-    coupling = f'coupling = [{{ motor = "{motors[drive]}", joint = "{joints[joint]}", ratio = {ratio} }}]'
-    return f"motors = {motors}".replace("'", '"'), f"ratios = {[1] * len(motors)}", coupling
+    each = (f'{{ motor = "{motors[j]}", joint = "{joints[k]}", ratio = {ratio} }}' for (j, k), ratio in coupled.items())
+    own = [*ratios] or [1] * len(motors)
+    return f"motors = {motors}".replace("'", '"'), f"ratios = {own}", f"coupling = [{', '.join(each)}]"
 
 
 def _columns(robot: Robot) -> Iterator[Mistake]:

@@ -525,6 +525,36 @@ def test_torques_per_mille_of_what_is_rated_have_gains_that_are_guesses(here):
     np.testing.assert_allclose(torque.gain, 0.04, rtol=0.3)
 
 
+@pytest.mark.parametrize("name", ["run_{joint}.csv", "run{number}.csv"])
+def test_files_with_a_joint_each_are_put_side_by_side(here, name):
+    arm(here)
+    t, q, _, tau = log(here)
+    files = []
+    for k, joint in enumerate(("j_one", "j_two", "j_three")):
+        every = slice(k % 2, None, 1 + k % 2)  # the second one is logged half as often
+        files.append(name.format(joint=joint, number=k + 1))
+        table = {"t_s": t[every], "ActPos_rad": q[every, k], "ActTorque_Nm": tau[every, k]}
+        pd.DataFrame(table).to_csv(files[-1], index=False)
+    found = pipelines.init("arm.urdf", files)
+    joined = f"JOINED: run.csv has the joints of {', '.join(map(repr, files))} side by side: 2399 of 2400 rows"
+    assert joined in found.told
+    read_log, robot, _ = read(here)
+    assert robot.joint_names == ("j_one", "j_two", "j_three")
+    rows = np.searchsorted(t, read_log.t + t[1])
+    np.testing.assert_allclose(read_log.q, q[rows], atol=3e-5)
+    np.testing.assert_allclose(read_log.tau[:, [0, 2]], tau[rows][:, [0, 2]], atol=1e-9)
+
+
+def test_files_of_single_joints_at_other_times_are_recordings_of_their_own(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    for k, joint in enumerate(("j_one", "j_two", "j_three")):
+        table = {"t_s": t + 20.0 * k, "ActPos_rad": q[:, k], "ActTorque_Nm": tau[:, k]}
+        pd.DataFrame(table).iloc[: 2000 - k].to_csv(f"run_{joint}.csv", index=False)
+    found = pipelines.init("arm.urdf", sorted(p.name for p in here.glob("*.csv")))
+    assert not any("side by side" in line for line in found.told)
+
+
 CUBE = re.compile("<inertial>.*?</inertial>", re.DOTALL)
 
 

@@ -25,7 +25,7 @@ from ident.logs.recognised import with_whole_clocks
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.given_files import axis, description_among, parted, skeleton, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
-from ident.pipelines.one_clock import apart, joined
+from ident.pipelines.one_clock import apart, by_joint, joined, side_by_side
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording, recordings_of
 from ident.pipelines.signals import Signals, parked
@@ -90,6 +90,12 @@ def init(
         arm = _arm(robot, cad)
         logs, told = without_copies([made.get(log, log) for log in logs])
         raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
+        if each := by_joint(raw, arm.names):
+            for name, tables in each.items():
+                first = next(iter(tables.values())).file
+                made[first], said = side_by_side(name, tables, folder)
+                told.append(f"JOINED: {said}")
+            raw = [read_raw(made[next(iter(tables.values())).file]) for tables in each.values()]
         if pairs := apart(raw, arm):
             for states, torques in pairs:
                 made[states.file], said = joined(states, torques, folder)

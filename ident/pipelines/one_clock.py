@@ -1,19 +1,22 @@
-"""Logs whose positions and torques stand in different files, taken at different times: joined to one table each."""
+"""Logs whose signals, or joints, stand in different files, taken at different times: joined to one table each."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.errors import LogError, plural
 from ident.files import write_whole
 from ident.logs.manifest import UNITS, si_factor
-from ident.logs.names import named
+from ident.logs.names import SIGNALS, named
+from ident.logs.names import apart as named_apart
 from ident.logs.raw import Column, RawTable
 from ident.logs.recognised import LOGGED_HZ, clocks, families, time_unit
 from ident.pipelines.logged_joints import Arm
@@ -52,31 +55,107 @@ def joined(states: RawTable, torques: RawTable, folder: Path) -> tuple[Path, str
 
     Readings of the other one are taken between their neighbours by cubic splines.
     """
+    dense, sparse = sorted((states, torques), key=_step)
+    t, clock = _seconds(dense), _clock(dense)
+    assert t is not None
+    rows, read = _read_at(t, sparse)
+    values = np.column_stack([t, *(c.read for c in dense.columns if c is not clock), read])[rows]
+    labels = [c.shown for table in (dense, sparse) for c in _beside_clock(table)]
+    stems = dict.fromkeys((states.file.stem, torques.file.stem))
+    out = _written(folder / f"{'-'.join(stems)}{'-joined' * (len(stems) == 1)}.csv", labels, values)
+    what = "torques" if sparse is torques else "positions"
+    said = f"{out.name} has the {what} of '{sparse.file.name}' interpolated at the times of '{dense.file.name}'"
+    return out, f"{said}: {int(rows.sum())} of {len(t)} rows"
+
+
+def by_joint(logs: Sequence[Sequence[RawTable]], joints: Sequence[str]) -> dict[str, dict[str, RawTable]]:
+    """Return the files of each recording, by joint, where each file has one joint of it, as its name says; else {}.
+
+    Files of one recording have as many rows and one time, or times in common; more than one recording may be given.
+    """
+    tables = [only[0] for only in logs if len(only) == 1]
+    stems = [table.file.stem for table in tables]
+    if len(tables) < max(len(logs), 2) or any(len(_of_one(table)) < 2 for table in tables):
+        return {}
+    found: dict[str, dict[str, RawTable]] = {}
+    for table, named_so in zip(tables, named_apart(stems, joints), strict=True):
+        rest, joint = named_so if named_so[1] else _numbered(table.file.stem, joints)
+        found.setdefault(rest.strip(" _-."), {})[str(joint)] = table
+    each = [set(own) for own in found.values()]
+    whole = len(each[0]) > 1 and each[0] <= set(joints) and all(own == each[0] for own in each)
+    whole &= sum(map(len, each)) == len(tables)
+    return found if whole and all(map(_of_one_time, found.values())) else {}
+
+
+def _numbered(stem: str, joints: Sequence[str]) -> tuple[str, str]:
+    """Return a file's name without the number at its end, and the joint that this counts from 1; "" for none."""
+    number = re.search(r"\d+$", stem)
+    if number is None or int(number[0]) not in range(1, len(joints) + 1):
+        return stem, ""
+    return stem[: number.start()], joints[int(number[0]) - 1]
+
+
+def side_by_side(name: str, files: Mapping[str, RawTable], folder: Path) -> tuple[Path, str]:
+    """Write a table (.csv) of files with a joint each at the times of the fastest; return it, and what to say."""
+    t = _seconds(min(files.values(), key=_step))
+    assert t is not None
+    rows, columns, labels = np.full(len(t), True), [t], list[str]()
+    for joint, table in files.items():
+        near, read = _read_at(t, table)
+        rows &= near
+        columns += [*read.T]
+        labels += [f"{joint} {c.shown}" for c in _beside_clock(table)]
+    out = _written(folder / f"{name or 'joints'}.csv", labels, np.column_stack(columns)[rows])
+    given = ", ".join(f"'{table.file.name}'" for table in files.values())
+    return out, f"{out.name} has the joints of {given} side by side: {int(rows.sum())} of {len(t)} rows"
+
+
+def _of_one(table: RawTable) -> dict[tuple[str, str], Column]:
+    """Return the signals of a table that has one column of each, by quantity and origin; {} of another."""
+    said = [(c, named(c.label, ())) for c in _beside_clock(table)]
+    found: dict[tuple[str, str], Column] = {
+        (words.quantity, words.origin): c for c, words in said if words.quantity in SIGNALS
+    }
+    alone = len(found) == sum(words.quantity in SIGNALS for _, words in said)
+    return found if alone and _seconds(table) is not None and "position" in {q for q, _ in found} else {}
+
+
+def _of_one_time(files: Mapping[str, RawTable]) -> bool:
+    """Return whether the clocks of some files are one."""
+    times = [_seconds(table) for table in files.values()]
+    first, *others = (t for t in times if t is not None)
+    alike = all(len(t) == len(first) for t in others)
+    return all(np.array_equal(t, first) if alike else _together(first, t) for t in others)
+
+
+def _read_at(t: Array, table: RawTable) -> tuple[NDArray[np.bool_], Array]:
+    """Return which times (rows,) [s] lie between near readings of a table, and its signals there, by cubic splines."""
     from scipy.interpolate import CubicSpline
 
-    dense, sparse = sorted((states, torques), key=_step)
-    clock, other, t, s = _clock(dense), _clock(sparse), _seconds(dense), _seconds(sparse)
-    assert t is not None
+    s, read = _seconds(table), np.column_stack([c.read for c in _beside_clock(table)])
     assert s is not None
-    read = np.column_stack([c.read for c in sparse.columns if c is not other])
+    if np.array_equal(s, t):
+        return np.full(len(t), True), read
     whole = np.isfinite(read).all(axis=1) & np.concatenate([[True], s[1:] > np.maximum.accumulate(s)[:-1]])
     s, read = s[whole], read[whole]
     after = np.clip(np.searchsorted(s, t), 1, len(s) - 1)
     near = np.maximum(s[after] - t, t - s[after - 1]) < NEAR * float(np.median(np.diff(s)))
-    rows = near & (t >= s[0]) & (t <= s[-1])
-    own = np.column_stack([c.read for c in dense.columns if c is not clock])
-    values = np.column_stack([t, own, CubicSpline(s, read)(t)])[rows]
-    labels = [c.shown for table, at in ((dense, clock), (sparse, other)) for c in table.columns if c is not at]
-    stems = dict.fromkeys((states.file.stem, torques.file.stem))
-    out = folder / f"{'-'.join(stems)}{'-joined' * (len(stems) == 1)}.csv"
+    return near & (t >= s[0]) & (t <= s[-1]), np.asarray(CubicSpline(s, read)(t))
+
+
+def _written(out: Path, labels: Sequence[str], values: Array) -> Path:
+    """Write a table of times [s] and signals. Raises LogError where the file is there."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(["time_s", *labels])
     np.savetxt(text, values, delimiter=",", fmt="%.16g")
     if out.exists():
         raise LogError("is there already, and is not overwritten", file=out, fix="Remove it, or give it as the log")
-    what = "torques" if sparse is torques else "positions"
-    said = f"{out.name} has the {what} of '{sparse.file.name}' interpolated at the times of '{dense.file.name}'"
-    return write_whole(out, text.getvalue()), f"{said}: {int(rows.sum())} of {len(t)} rows"
+    return write_whole(out, text.getvalue())
+
+
+def _beside_clock(table: RawTable) -> list[Column]:
+    clock = _clock(table)
+    return [c for c in table.columns if c is not clock]
 
 
 def _by_name(tables: Sequence[RawTable]) -> list[RawTable]:

@@ -20,7 +20,7 @@ from ident.compare.causes import causes as causes_module
 from ident.compare.causes.causes import Cause, Examination, comparable, examined, stands
 from ident.compare.causes.described import Described, described_by
 from ident.compare.causes.geometries import Geometry, geometries
-from ident.compare.causes.hidden import screened
+from ident.compare.causes.hidden import screened, unreached
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.ordinary import Candidate, ordinary
 from ident.compare.causes.other_geometries import size_of
@@ -158,6 +158,22 @@ def test_drives_that_move_with_two_joints_are_told_with_the_lines_to_paste(sign:
     assert first.mend.endswith(f'`side = "motor"` for {whose} in dataset.toml')
     transmission = tomllib.loads(lines_in(first.mend))["transmission"]
     assert transmission["coupling"] == [{"motor": "motor3", "joint": "joint2", "ratio": sign}]
+
+
+def test_speeds_far_below_their_limits_are_told() -> None:
+    _, motion = log(np.random.default_rng(4), arm())
+    fastest = np.abs(motion.qd).max(axis=0)
+
+    def limited(shares: tuple[float, ...]) -> Robot:
+        speeds = (f / s if s else np.inf for f, s in zip(fastest, shares, strict=True))
+        joints = (replace(j, limits=replace(j.limits, velocity=v)) for j, v in zip(arm().joints, speeds, strict=True))
+        return replace(arm(), joints=tuple(joints))
+
+    slow = "speeds of joint1, joint3 above 20 % of their limits"
+    assert unreached(limited((0.1, 0.5, 0.19)), [motion]) == slow
+    assert unreached(limited((0.1, 0.5, 0.3)), [motion]) == ""
+    assert unreached(limited((0.1, 0.0, 0.0)), [motion]) == ""
+    assert unreached(limited((0.1, 0.1, 0.1)), [motion, replace(motion, qd=10.0 * motion.qd)]) == ""
 
 
 @pytest.mark.parametrize("whose", ["position and torque", "torque"])

@@ -555,6 +555,24 @@ def test_files_of_single_joints_at_other_times_are_recordings_of_their_own(here)
     assert not any("side by side" in line for line in found.told)
 
 
+@pytest.mark.parametrize("constant", [True, False])
+def test_constants_of_drives_are_those_by_which_asked_torques_go_with_asked_currents(here, constant):
+    arm(here)
+    t, q, _, tau = log(here)
+    amperes, asked = np.array([9.0, -11.0, 7.5]), tau + 0.1
+    table = {"timestamp": t, **columns("actual_q_{}", q, 0), **columns("actual_current_{}", tau / amperes, 0)}
+    table |= {**columns("target_current_{}", asked / amperes, 0)}
+    table |= columns("target_moment_{}", asked if constant else asked + 0.1 * np.abs(asked), 0)
+    pd.DataFrame(table).to_csv("log.csv", index=False)
+    pipelines.init("arm.urdf", ["log.csv"])
+    torque = read(here)[2].recordings[0].torque
+    assert torque.unit == "A"
+    assert torque.columns == tuple(f"actual_current_{k}" for k in range(N))
+    assert torque.guessed != constant
+    if constant:
+        np.testing.assert_allclose(torque.gain, amperes, rtol=1e-4)
+
+
 CUBE = re.compile("<inertial>.*?</inertial>", re.DOTALL)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ident.compare.causes.causes import RISEN, Cause, Examination, examined
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
-from ident.compare.causes.hidden import Screened, screened
+from ident.compare.causes.hidden import Screened, screened, unreached
 from ident.compare.causes.lags import lag, lags_below
 from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mistakes
 from ident.compare.causes.tables import Table, table_search
@@ -245,7 +245,8 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     """Return what `doctored` does where neither a guess nor a limit decides."""
     loaded, estimate = result.loaded, result.estimate
     slopes = screened(loaded.model, motions, loaded.prior) if motions else Screened(False, "")
-    estimate = replace(estimate, hidden="" if vouched_for(result) else slopes.hidden)
+    hidden = "" if vouched_for(result) else slopes.hidden, unreached(loaded.robot, motions) if motions else ""
+    estimate = replace(estimate, hidden="; ".join(filter(None, hidden)))
     odd, table = suspicious(result) or slopes.odd, _doubted_table(result)
     if not odd:
         return _of_known_bodies(result, estimate, table, motions, tell)

@@ -18,6 +18,7 @@ from ident.logs.raw import Column
 from ident.logs.recognised import ALIKE, Family, related, windows
 from ident.logs.unscaled import weight
 from ident.pipelines.as_described import of_gravity_and_time, of_load
+from ident.pipelines.constants import constants
 from ident.pipelines.questions import Asked, one_of, ranked, words
 from ident.robot import Joint, Robot
 
@@ -130,7 +131,12 @@ def torques(
         names = " and ".join(robot.joint_names[j] for j in others)
         why_order += "; " * bool(why_order) + f"NOTE: {names} may have each other's columns, so their signs stay"
     joints = [robot.joints[j] for j in driven]
-    unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, friction, asked)
+    known, why_known = constants(left, family)
+    if known:
+        unit, guessed, why_unit = family.unit or "A", False, f"currents: {why_known}"
+        gain = np.array([known[c] for c in columns if c is not None])
+    else:
+        unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, friction, asked)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain

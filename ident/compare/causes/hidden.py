@@ -27,6 +27,8 @@ ASKED = {
 _SHOWS, _LOOKED_INTO, _UNLIKE = 30.0, 50.0, 4.0
 #: A gain that takes less than this share from the squares of a joint is no cause; one of so much is looked into.
 _LEAST, _GAIN = 0.1, log(1.25)
+#: Joints that never moved at this share of their speed limits, half of all at least, are told.
+_SLOW = 0.2
 _STEP = 1e-4
 _ROWS = 400
 
@@ -65,6 +67,16 @@ def screened(model: Model, motions: Sequence[Motion], prior: Prior) -> Screened:
             hidden[mistake.kind].append(mistake.where)
     words = [ASKED[kind][1].format(", ".join(where)) for kind, where in hidden.items() if where]
     return Screened(odd, "; ".join(words))
+
+
+def unreached(robot: Robot, motions: Sequence[Motion]) -> str:
+    """Return that joints were moved at speeds far below their limits, "" where they were not, or rested."""
+    fastest = np.max([np.abs(m.qd).max(axis=0) for m in motions], axis=0)
+    most = np.array([joint.limits.velocity for joint in robot.joints])
+    slow = (fastest > 0.0) & np.isfinite(most) & (fastest < _SLOW * most)
+    if 2 * slow.sum() < robot.n:
+        return ""
+    return f"speeds of {', '.join(np.array(robot.joint_names)[slow])} above {100 * _SLOW:g} % of their limits"
 
 
 def _values(weigher: Weigher, asked: Sequence[Mistake]) -> list[tuple[float, float]]:

@@ -573,6 +573,26 @@ def test_constants_of_drives_are_those_by_which_asked_torques_go_with_asked_curr
         np.testing.assert_allclose(torque.gain, amperes, rtol=1e-4)
 
 
+@pytest.mark.parametrize("typed", [True, False])
+def test_turns_that_no_joint_makes_are_those_of_motors_whose_gears_are_asked(here, typed):
+    arm(here)
+    t, q, _, tau = log(here)
+    gears = np.array([100.0, 120.0, -80.0])
+    turns = columns("M{}_pos_rev", q * gears / (2 * np.pi))
+    pd.DataFrame({"t": t, **turns, **columns("M{}_torque_Nm", tau / gears)}).to_csv("log.csv", index=False)
+
+    def answer(question: Question) -> str:
+        return "100, 120, -80" if question.key == "position unit" else question.guess
+
+    pipelines.init("arm.urdf", ["log.csv"], ask=answer if typed else None)
+    read_log, robot, manifest = read(here)
+    record = manifest.recordings[0]
+    assert (record.position.unit, record.position.side, record.torque.guessed) == ("rev", "motor", not typed)
+    if typed:
+        np.testing.assert_array_equal(robot.transmission.matrix, np.diag(gears))
+        np.testing.assert_allclose(read_log.q, q, atol=1e-9)
+
+
 CUBE = re.compile("<inertial>.*?</inertial>", re.DOTALL)
 
 

@@ -274,6 +274,13 @@ def _position_unit(
             why["position"] += f"; {asked.because(reason)}"
             return answer, side, robot
         why["position"] += f"; {position.unit} by their name"
+        q = raw * si_factor(position.unit, "position")
+        of_motors = position.unit == "rev" or MOTORS.search(position.shown)
+        if robot.transmission is None and of_motors and beyond(q, robot).all():
+            reason = f"in {position.unit} all would leave their limits: of motors then, and so they keep them"
+            _, robot = unit_or_ratios(least_ratios(q, robot), reason, robot, asked)
+            side = side if robot.transmission is None else "motor"
+            why["position"] += f"; {asked.because(f'the ratios are a guess: {reason}')}"
         return position.unit, side, robot
     word = time.unit or time_unit(time) if time is not None else ""
     ratio = _typical(relations)

@@ -66,8 +66,9 @@ def questions(
     links = "links need not exist" if estimate.feasible is None else "every link can exist"
     bounds = f"; {len(estimate.active)} at their bound" if estimate.active else ""
     said = f"No: {doubts[0]}" if doubts else f"Yes: {links}{bounds}, and no mistake in robot file or logs shows"
-    said += _beside_cad(estimate, comparison)
-    told.append(f"Are the numbers believable? {said}{_hidden(estimate)}.")
+    if all(cause.by_table for cause in estimate.causes):  # else CAD differs by what is named
+        said += _beside_cad(estimate, comparison) + _hidden(estimate)
+    told.append(f"Are the numbers believable? {said}.")
     total = None if validation is None else validation.total(validation.names[0])
     if validation is None or total is None:
         return [*told, "Does it predict? Not known: no recording that was kept from the fit was predicted."]

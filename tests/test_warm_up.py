@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from ident.model import Model, Viscous, WarmUp, regressor, torque
 from ident.model.term import pull_back
 from ident.pipelines.identify import run
 from ident.pipelines.loaded import load
+from ident.pipelines.validated import validated
 from ident.regression import base_parameters
 from ident.simulation import plant
 
@@ -79,6 +81,28 @@ def test_a_run_finds_it_and_the_file_keeps_it(folder, result):
     assert result.validation.total("identified").relative_total < 0.05
     html = next((folder / "results").rglob("report.html")).read_text()
     assert "elbow.warm_up" in html
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_recording_that_begins_warm_is_predicted_so(folder, result, tmp_path, warm):
+    estimate, loaded = result.estimate, result.loaded
+    more = {name: 20.0 * value for name, value in COLD.items()}  # at first friction is most of the torque
+    phi = np.array([more.get(name, x) for name, x in zip(estimate.base.names, estimate.phi, strict=True)])
+    theta, changed = estimate.base.theta(phi), replace(estimate, phi=phi)
+    t, q, qd, qdd = moved(1)
+    tau = torque(loaded.model, theta, q, qd, qdd, signals={"time": t + 1e4 * warm})
+    for file in ("experiment.toml", "robot.toml", "dataset.toml", "cad.csv", "circle.csv"):
+        (tmp_path / file).write_bytes((folder / file).read_bytes())
+    np.savetxt(tmp_path / "steps.csv", np.column_stack([t, q, tau]), fmt="%.9g", delimiter=",")
+    warned = []
+    here = replace(load(read_experiment(tmp_path)), model=loaded.model, base=loaded.base, processing=loaded.processing)
+    validation = validated(here, changed, None, warned)
+    assert validation.names == ("identified", "CAD", "zero")
+    assert validation.total("identified").relative_total < 0.05
+    told = [w.message for w in warned if w.kind == "warm"]
+    assert bool(told) == warm
+    assert all(x.startswith("predicted as of a robot that is warm from the start: ") for x in told)
 
 
 @pytest.mark.slow

@@ -19,11 +19,13 @@ from ident.logs import Motion
 from ident.logs.log import read_columns
 from ident.logs.manifest import Recording
 from ident.logs.readers.formats import Chunk, first_stamp, locate, seconds
+from ident.model import WarmUp
 from ident.pipelines.estimated import as_estimated
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.raw_recording import part_name, stretches
 from ident.pipelines.steps import Warned, motions, processing_of, require_same_model, unusable
 from ident.regression import Regression
+from ident.report.text import percent
 from ident.tell import Tell, logged
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 #: A torque that begins unlike the rest is a measurement where no more than this share of its recording is missed.
 PREDICTED = 0.1
+#: A prediction by friction that has warmed up, and by how much it misses less where a recording began warm.
+_WARM, _FAR_BETTER = "identified, warm", 0.5
 
 
 def validated(
@@ -49,6 +53,9 @@ def validated(
         return None
     require_same_model(loaded, estimate)
     predictions = {"identified": estimate.phi}
+    warms_up = np.array([name.endswith(f".{WarmUp.kind.name}") for name in estimate.base.names])
+    if warms_up.any():
+        predictions[_WARM] = np.where(warms_up, 0.0, estimate.phi)
     if loaded.cad is not None and not np.isnan(loaded.cad).any():
         predictions["CAD"], _ = cad_theta(loaded.model, loaded.cad, loaded.joint_values)
     seen, told = estimate.provenance.get(FITTED), len(warned)
@@ -63,6 +70,7 @@ def validated(
         covariance=estimate.covariance,
     )
     validation = _seen(loaded, estimate, validation, anew=fitted is None)
+    validation = _as_warm(validation, warned) if _WARM in predictions else validation
     well = {r.recording for r in validation.recordings if r.of("identified").relative_total <= PREDICTED}
     for k, w in enumerate(warned[told:], start=told):
         if w.kind == "start transient" and w.about in well:
@@ -93,6 +101,21 @@ def _seen(loaded: Loaded, estimate: Estimate, validation: Validation, *, anew: b
         held_out = False if same not in (None, r.recording) else r.held_out
         found.append(replace(r, held_out=held_out, again=r.again or r.recording in again))
     return replace(validation, recordings=tuple(found), warnings=(*validation.warnings, *told))
+
+
+def _as_warm(validation: Validation, warned: list[Warned]) -> Validation:
+    """Return a validation in which recordings that warm friction predicts far better begin so: no log says how warm."""
+    found = []
+    for r in validation.recordings:
+        cold, warm = (r.of(name) for name in ("identified", _WARM))
+        if warm.relative_total < _FAR_BETTER * cold.relative_total:
+            missed = f"{percent(cold.relative_total)} of the torque is missed as of one that starts cold"
+            warned.append(Warned(r.recording, "warm", f"predicted as of a robot that is warm from the start: {missed}"))
+            cold = replace(warm, name=cold.name)
+        others = (p for p in r.predictions if p.name not in (cold.name, _WARM))
+        found.append(replace(r, predictions=(cold, *others)))
+    names = tuple(name for name in validation.names if name != _WARM)
+    return replace(validation, recordings=tuple(found), names=names)
 
 
 def _that_moved(every: Iterable[Motion], estimate: Estimate) -> Iterator[Motion]:

@@ -268,20 +268,9 @@ def _position_unit(
         raw = np.asarray(robot.transmission.joint_position(raw))
     fits = fitting_units(raw, robot)
     if position.unit in UNITS["position"]:
-        if position.unit in ("rad", "deg") and fits and position.unit not in fits:
-            reason = f"the name says {position.unit}, but only in {fits[0]} do they keep the limits"
-            answer = asked("position unit", "In which unit are the positions?", position.unit, reason, ("rad", "deg"))
-            why["position"] += f"; {asked.because(reason)}"
-            return answer, side, robot
-        why["position"] += f"; {position.unit} by their name"
-        q = raw * si_factor(position.unit, "position")
-        of_motors = position.unit == "rev" or MOTORS.search(position.shown)
-        if robot.transmission is None and of_motors and beyond(q, robot).all():
-            reason = f"in {position.unit} all would leave their limits: of motors then, and so they keep them"
-            _, robot = unit_or_ratios(least_ratios(q, robot), reason, robot, asked)
-            side = side if robot.transmission is None else "motor"
-            why["position"] += f"; {asked.because(f'the ratios are a guess: {reason}')}"
-        return position.unit, side, robot
+        unit, geared, told = _named_unit(position, raw, fits, robot, asked)
+        why["position"] += told
+        return unit, side if geared is robot else "motor", geared
     word = time.unit or time_unit(time) if time is not None else ""
     ratio = _typical(relations)
     # a position is ratio times the integral of what counts `speed` over what counts `word`
@@ -318,6 +307,27 @@ def _position_unit(
     told = f"{guess}: {reason}" if (guess, *fits) == ("deg", "deg") else f"{guess} is a guess: {reason}"
     why["position"] += f"; {asked.because(told)}"
     return unit, side if geared is robot else "motor", geared
+
+
+def _named_unit(
+    position: Family, raw: Array, fits: Sequence[str], robot: Robot, asked: Asked
+) -> tuple[str, Robot, str]:
+    """Return the unit that positions (rows, n) are called, or what is answered in its place, the robot, and why.
+
+    fits: which of rad and deg keep the limits. The robot has a transmission where none could turn as they do.
+    """
+    unit = position.unit
+    if unit in ("rad", "deg") and fits and unit not in fits:
+        reason = f"the name says {unit}, but only in {fits[0]} do they keep the limits"
+        answer = asked("position unit", "In which unit are the positions?", unit, reason, ("rad", "deg"))
+        return answer, robot, f"; {asked.because(reason)}"
+    q, told = raw * si_factor(unit, "position"), f"; {unit} by their name"
+    of_motors = robot.transmission is None and (unit == "rev" or MOTORS.search(position.shown) is not None)
+    if not of_motors or not beyond(q, robot).all():
+        return unit, robot, told
+    reason = f"in {unit} all would leave their limits: of motors then, and so they keep them"
+    _, geared = unit_or_ratios(least_ratios(q, robot), reason, robot, asked)
+    return unit, geared, f"{told}; {asked.because(f'the ratios are a guess: {reason}')}"
 
 
 def _clock(

@@ -43,7 +43,7 @@ SIGNALS: dict[str, Callable[[Any, Robot, Array, Array, Array], Array]] = {
 }
 
 #: Signals of the same rows that terms share, by name and the inertials that they are of.
-Made = dict[tuple[str, object], Array]
+Made = dict[tuple[str, bytes], Array]
 
 #: The derivatives (3, N, n) of sum(weights * signal) by q, qd, qdd, weights (N, n): the way back from these signals.
 SIGNALS_BACK: dict[str, Callable[[Any, Robot, Array, Array, Array, Array], Array]] = {
@@ -223,7 +223,7 @@ def columns(
     more = {}
     for name in getattr(term, "needs", ()):
         if name in SIGNALS:
-            key = name, getattr(term, "inertials", None)
+            key = name, np.array(getattr(term, "inertials", ())).tobytes()
             if key not in made:
                 made[key] = SIGNALS[name](term, robot, q, qd, qdd)
             more[name] = _seen(term, robot, made[key])

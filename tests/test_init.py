@@ -545,6 +545,24 @@ def test_files_with_a_joint_each_are_put_side_by_side(here, name):
     np.testing.assert_allclose(read_log.tau[:, [0, 2]], tau[rows][:, [0, 2]], atol=1e-9)
 
 
+def test_joints_of_files_that_moved_one_after_the_other_are_recordings_of_their_own(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    for k, joint in enumerate(("j_one", "j_two", "j_three")):
+        table = {"t_s": t, "ActPos_rad": q[:, k], "ActTorque_Nm": tau[:, k]}
+        pd.DataFrame(table).to_csv(f"run_{joint}.csv", index=False)
+    files, said = sorted(p.name for p in here.glob("*.csv")), dict[str, str]()
+
+    def answer(question: Question) -> str:
+        said[question.key] = question.text
+        return "no" if question.key == "joint files" else question.guess
+
+    found = pipelines.init("arm.urdf", files, ask=answer)
+    assert said["joint files"].startswith("Did the joints of run_j_one.csv, run_j_three.csv, run_j_two.csv move at the")
+    assert not any("side by side" in line for line in found.told)
+    assert len(ident.read_manifest(here / "dataset.toml").recordings) == 3
+
+
 def test_files_of_single_joints_at_other_times_are_recordings_of_their_own(here):
     arm(here)
     t, q, _, tau = log(here)

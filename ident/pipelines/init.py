@@ -90,7 +90,7 @@ def init(
         arm = _arm(robot, cad)
         logs, told = without_copies([made.get(log, log) for log in logs])
         raw = [tuple(map(with_whole_clocks, read_raw(path))) for path in logs]
-        if each := by_joint(raw, arm.names):
+        if (each := by_joint(raw, arm.names)) and _at_once(each, asked):
             for name, tables in each.items():
                 first = next(iter(tables.values())).file
                 made[first], said = side_by_side(name, tables, folder)
@@ -108,6 +108,13 @@ def init(
         for file in made.values():
             file.unlink()
         raise
+
+
+def _at_once(each: Mapping[str, Mapping[str, RawTable]], asked: Asked) -> bool:
+    """Return whether the joints of files with one each moved at the same time, which is asked."""
+    files = ", ".join(table.file.name for table in next(iter(each.values())).values())
+    text = f"Did the joints of {files} move at the same time (no: one after the other, the others at rest)?"
+    return asked("joint files", text, "yes", "their times are one", ("yes", "no")) == "yes"
 
 
 def _topic(log: Path, asked: Asked) -> str:

@@ -304,7 +304,8 @@ def require_load(loaded: Loaded) -> Loaded:
 def with_identified_load(loaded: Loaded, told: list[Warned], read: FirstParts) -> Loaded:
     """Return the experiment with the load that its fitted logs identify, where no CAD gives it, and say so.
 
-    read: its `FirstParts`. Raises LogError for the logs, ConfigError where fit and load do not come to agree.
+    read: its `FirstParts`. Raises LogError for the logs, ConfigError where the experiment asks
+    for such friction, and fit and load do not come to agree.
     """
     if not open_load(loaded):
         return loaded
@@ -313,11 +314,16 @@ def with_identified_load(loaded: Loaded, told: list[Warned], read: FirstParts) -
     try:
         model, change = identified_load(loaded.model, motions, loaded.prior)
     except EstimationError as cause:
+        if not loaded.experiment.own_model:  # nobody asked for it: the load that it was chosen with stays
+            return loaded
         raise loaded.experiment.error(f"its load was not identified: {cause}", "model.load_friction", _FIX) from cause
     if not change <= SETTLED and loaded.experiment.own_model:
         problem = f"the logs do not tell its load: {ROUNDS} fits in turn still change it by {change:.0%}"
         raise loaded.experiment.error(problem, "model.load_friction", _FIX)
-    told.append(Warned("load friction", "identified", "grows with the load of the fitted links, for there is no CAD"))
+    open_ = "" if change <= SETTLED else f"; {ROUNDS} fits in turn still change it by {change:.0%}"
+    told.append(
+        Warned("load friction", "identified", f"grows with the load of the fitted links, for there is no CAD{open_}")
+    )
     return replace(loaded, model=model, base=base_parameters(model), processing=processing)
 
 

@@ -573,6 +573,28 @@ def test_files_of_single_joints_at_other_times_are_recordings_of_their_own(here)
     assert not any("side by side" in line for line in found.told)
 
 
+def test_a_file_of_one_joint_that_is_unlike_the_others_is_named(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    tables = {
+        f"run_{joint}.csv": pd.DataFrame({"t_s": t, "ActPos_rad": q[:, k], "ActTorque_Nm": tau[:, k]})
+        for k, joint in enumerate(("j_one", "j_two", "j_three"))
+    }
+    for name, table in tables.items():
+        table.to_csv(name, index=False)
+    odd = "run_j_two.csv"
+    tables[odd].drop(columns="ActTorque_Nm").to_csv(odd, index=False)
+    with pytest.raises(
+        LogError, match=r"run_j_two.csv: no column is found that is a torque, which the files of the other"
+    ):
+        pipelines.init("arm.urdf", sorted(tables))
+    tables[odd].assign(t_s=1000 * t).to_csv(odd, index=False)
+    with pytest.raises(LogError, match=r"its times span 1000 times those of 'run_j_one.csv', in as many rows"):
+        pipelines.init("arm.urdf", sorted(tables))
+    found = pipelines.init("arm.urdf", sorted({*tables} - {odd}))
+    assert "NO COLUMN is of j_two: locked at zero in robot.toml" in found.told
+
+
 @pytest.mark.parametrize("constant", [True, False])
 def test_constants_of_drives_are_those_by_which_asked_torques_go_with_asked_currents(here, constant):
     arm(here)

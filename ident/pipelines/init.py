@@ -160,6 +160,8 @@ def _started(
     if robot.suffix.lower() != ".toml" and not _as_it_is(robot, first.signals.robot):
         texts["robot.toml"] = _robot_toml(robot, folder, arm, first.signals, held)
         source = folder / "robot.toml"
+        lacking = [name for name in arm.names if name not in first.signals.robot.joint_names and name not in held]
+        told += [f"NO COLUMN is of {', '.join(lacking)}: locked at zero in robot.toml"] if lacking else []
     about = [f"robot = {_toml(_path(source, folder, LEVELS))}", 'data = "dataset.toml"']
     about += [f"cad = {_toml(_path(cad, folder, LEVELS))}"] if cad else []
     texts["experiment.toml"] = "\n".join(

@@ -26,6 +26,8 @@ from ident.pipelines.raw_recording import quantities
 NEAR = 2.5
 #: Two files are one recording where they have this share of the shorter one's time in common.
 COMMON = 0.5
+#: Clocks of as many rows whose spans differ by a power of 1,000, to this share, count one time in two units.
+SAME_ROWS = 0.01
 
 
 def apart(logs: Sequence[Sequence[RawTable]], arm: Arm) -> list[tuple[RawTable, RawTable]]:
@@ -72,10 +74,11 @@ def by_joint(logs: Sequence[Sequence[RawTable]], joints: Sequence[str]) -> dict[
     """Return the files of each recording, by joint, where each file has one joint of it, as its name says; else {}.
 
     Files of one recording have as many rows and one time, or times in common; more than one recording may be given.
+    Raises LogError where all files but one have a torque, or its times are in another unit.
     """
     tables = [only[0] for only in logs if len(only) == 1]
     stems = [table.file.stem for table in tables]
-    if len(tables) < max(len(logs), 2) or any(len(_of_one(table)) < 2 for table in tables):
+    if len(tables) < max(len(logs), 2):
         return {}
     found: dict[str, dict[str, RawTable]] = {}
     for table, named_so in zip(tables, named_apart(stems, joints), strict=True):
@@ -84,7 +87,25 @@ def by_joint(logs: Sequence[Sequence[RawTable]], joints: Sequence[str]) -> dict[
     each = [set(own) for own in found.values()]
     whole = len(each[0]) > 1 and each[0] <= set(joints) and all(own == each[0] for own in each)
     whole &= sum(map(len, each)) == len(tables)
-    return found if whole and all(map(_of_one_time, found.values())) else {}
+    if not whole or not _of_one_joint_each(tables):
+        return {}
+    return found if all(map(_of_one_time, found.values())) else {}
+
+
+def _of_one_joint_each(tables: Sequence[RawTable]) -> bool:
+    """Return whether each file has a joint's position and torque. Raises LogError where one alone lacks the latter."""
+    has = {table: {quantity for quantity, _ in _of_one(table)} for table in tables}
+    if not all(has.values()) or max(map(len, has.values())) < 2:
+        return False
+    for table, own in has.items():
+        lacks = [q for q in ("torque", "current") if q not in own and sum(q in x for x in has.values()) > len(has) / 2]
+        if lacks:
+            raise LogError(
+                f"no column is found that is a {lacks[0]}, which the files of the other joints have",
+                file=table.file,
+                fix="Add it, call it by the name that it has in the other files, or leave this joint's file out",
+            )
+    return True
 
 
 def _numbered(stem: str, joints: Sequence[str]) -> tuple[str, str]:
@@ -121,9 +142,18 @@ def _of_one(table: RawTable) -> dict[tuple[str, str], Column]:
 
 
 def _of_one_time(files: Mapping[str, RawTable]) -> bool:
-    """Return whether the clocks of some files are one."""
+    """Return whether the clocks of some files are one. Raises LogError where one of them has another unit."""
     times = [_seconds(table) for table in files.values()]
     first, *others = (t for t in times if t is not None)
+    for table, t in zip([*files.values()][1:], others, strict=True):
+        ratio = float(np.ptp(t) / np.ptp(first)) if len(t) == len(first) else 1.0
+        if any(abs(ratio / 10.0**n - 1.0) < SAME_ROWS for n in (-6, -3, 3, 6)):
+            problem = (
+                f"its times span {ratio:g} times those of '{next(iter(files.values())).file.name}', in as many rows"
+            )
+            raise LogError(
+                problem, file=table.file, fix="Give both files times in one unit, or name it: time_s, time_ms"
+            )
     alike = all(len(t) == len(first) for t in others)
     return all(np.array_equal(t, first) if alike else _together(first, t) for t in others)
 

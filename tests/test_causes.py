@@ -25,6 +25,7 @@ from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.ordinary import Candidate, ordinary
 from ident.compare.causes.other_geometries import size_of
 from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.signs import signs
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import MEND, ROBUST, touched
 from ident.compare.causes.traces import explained
@@ -56,7 +57,7 @@ def arm() -> Robot:
 
 
 def links_of(rng: np.random.Generator, bodies: int) -> list[np.ndarray]:
-    return [from_com(m, rng.normal(0, 0.1, 3), m * 0.02 * np.eye(3)) for m in (6.0, 4.0, 2.0, 1.0)[:bodies]]
+    return [from_com(m, rng.normal(0, 0.1, 3), m * 0.02 * np.eye(3)) for m in (6.0, 4.0, 2.0, 1.0, 0.8, 0.5)[:bodies]]
 
 
 def log(rng: np.random.Generator, robot: Robot, noise: float = 0.02, bodies: int = 3) -> tuple[Model, Motion]:
@@ -109,6 +110,33 @@ PLANTED = {
     "gain": (lambda r: r, lambda m: replace(m, tau=m.tau * [1, 1, 0.7]), ("torque gain", "joint3")),
     "rate": (lambda r: r, lambda m: replace(m, t=1.2 * m.t, qd=m.qd / 1.2, qdd=m.qdd / 1.44), ("clock", "time")),
 }
+
+
+def test_joints_that_turn_the_other_way_are_found_together_and_known_bodies_tell_them_from_a_mirrored_robot() -> None:
+    rows = [
+        (0.4, 0.18, RIGHT),
+        (0.0, 0.6, 0.0),
+        (0.0, 0.1, RIGHT),
+        (0.5, 0.0, -RIGHT),
+        (0.0, 0.0, RIGHT),
+        (0.1, 0.0, 0),
+    ]
+    robot = from_dh("six", [DHJoint(d=d, a=a, alpha=alpha) for d, a, alpha in rows])
+    rng = np.random.default_rng(11)
+    model, motion = log(rng, robot, bodies=6, noise=0.005)
+    sign = np.array([1, -1, -1, -1, 1, 1])
+    counted = replace(motion, **{x: sign * getattr(motion, x) for x in ("q", "qd", "qdd", "tau")})
+    states(again := np.random.default_rng(11), 6, 1500)
+    links = np.array(links_of(again, 6))  # those of the log
+    known = cad_prior(robot, links, "CAD")
+    for prior in (neutral_prior(robot), known):
+        weigher = Weigher(model, rows_of([counted], thinned=False), prior)
+        sets = [m.where for m in signs(weigher, Reading.plain(robot), prior) if m.file == "robot"]
+        assert "joint2 and joint3 and joint4" in sets, sets
+    assert len(sets) == 1
+    first = first_found(model, robot, counted)
+    assert first.where == "joint2 and joint3 and joint4"
+    assert first.after < 0.1 * first.before
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -19,6 +19,7 @@ from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.ordinary import DRIFTS, Candidate, ordinary
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.scans import far_off
+from ident.compare.causes.signs import signs
 from ident.compare.causes.slides import slid
 from ident.compare.causes.speeds import speeds
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
@@ -179,6 +180,7 @@ def _examined(
             *speeds(rough.rows, model.robot),
             *crosstalk(rough.rows, model.robot, described),
             *far_off(rough, reading, described, rate_hz),
+            *signs(rough, reading, prior),
             *loads(rough, reading, names),
             *differing(reading, names),
             *touches(fine, reading, names),
@@ -192,7 +194,7 @@ def _examined(
             break
         best = worth[0]
         apart = max(MARGIN, (1.0 - ALIKE) * (best.log - now.log))
-        near = [c for c in worth[1:] if c.log > best.log - apart and not _same(c, best)]
+        near = [c for c in candidates if c.log > best.log - apart and not _same(c, best)]  # material or not
         slight = ordinary((best, *near), now, noise) or spoils_little(fine, now, best.weighed, best.mistake)
         causes.append(_cause(best, near, now, fine, slight))
         reading, now = best.weighed.reading, best.weighed
@@ -330,8 +332,12 @@ def stands(fine: Weigher, reading: Reading, c: Candidate, among: Sequence[Candid
 
 
 def _prior(mistake: Mistake, among: Mapping[str, int], weigher: Weigher) -> float:
-    """Return the log of how probable a mistake is beforehand; ten parameters of its own cost a load their share."""
+    """Return the log of how probable a mistake is beforehand.
+
+    Ten parameters of its own cost a load their share; each sign beside the first is one of as many as there are joints.
+    """
     own = 5.0 * log(max(weigher.independent, 2.0)) if mistake.kind == "load" else 0.0
+    own += log(weigher.plain.reading.robot.n) * mistake.where.count(" and ") if mistake.kind == "signs" else 0.0
     return log(PRIOR[mistake.kind] / among[mistake.kind]) - own
 
 

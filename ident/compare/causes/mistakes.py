@@ -19,7 +19,7 @@ from ident.tables import below
 
 #: How probable a mistake of each kind is beforehand; they sum to 1.
 PRIOR = {
-    "gravity": 0.06, "weightless": 0.02, "tilt": 0.05, "zero": 0.09, "direction": 0.05, "geometry": 0.07,
+    "gravity": 0.06, "weightless": 0.02, "tilt": 0.05, "zero": 0.09, "direction": 0.04, "signs": 0.02, "geometry": 0.06,
     "length": 0.06, "lengths": 0.04, "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07,
     "torque gain": 0.04, "gear": 0.02, "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05,
     "clock": 0.03, "clocks": 0.005, "delay": 0.01, "load": 0.02, "fading": 0.01, "drifting": 0.01, "warming": 0.01,

@@ -31,7 +31,8 @@ class Evidence:
     gravity as the bodies have it; NaN where that explains too little. size (n, C): the same of standard deviations.
     sign (n, C): 1 where friction as the column has it takes power from the joint, -1 where it would drive it, and the
     column or the position has the other sign whatever the bodies are; 0 where friction is too little.
-    lever (n,): how far from a joint's axis gravity sees the centre of mass of what it carries [m]; inf where it slides.
+    swing (n,): half of what gravity of the bodies changes by [N m; N]. lever (n,): how far from a joint's axis gravity
+    sees the centre of mass of what it carries [m]; inf where it slides.
     noise (C,): what is left above the motion's band.
     """
 
@@ -39,6 +40,7 @@ class Evidence:
     ratio: Array
     size: Array
     sign: Array
+    swing: Array
     lever: Array
     noise: Array
 
@@ -77,8 +79,16 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
         guess[[*robot.carried_by(j)], 0].sum() if not joint.slides else 0.0 for j, joint in enumerate(robot.joints)
     ]
     pull = np.linalg.norm(robot.gravity) * np.array(carried)
-    lever = np.where(pull > 0, np.ptp(gravity, axis=0) / 2 / np.where(pull > 0, pull, 1.0), np.inf)
-    return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, sign, lever, noise)
+    swing = np.ptp(gravity, axis=0) / 2
+    lever = np.where(pull > 0, swing / np.where(pull > 0, pull, 1.0), np.inf)
+    return Evidence(np.clip(explained, 0.0, 1.0), ratio, sizes, sign, swing, lever, noise)
+
+
+def middle(x: Array, weights: Array) -> float:
+    """Return the median of values (k,), each as often as its weight (k,) says."""
+    order = np.argsort(x)
+    share = np.cumsum(weights[order])
+    return float(x[order][np.searchsorted(share, share[-1] / 2)])
 
 
 def gravity_of(robot: Robot, inertials: Array, t: Array, q: Array, columns: Array) -> tuple[Array, float, float]:

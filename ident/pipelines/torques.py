@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.compare.columns import Evidence, evidence
+from ident.compare.columns import Evidence, evidence, middle
 from ident.errors import LogError
 from ident.logs.manifest import RAW, UNITS, si_factor
 from ident.logs.names import named
@@ -136,7 +136,7 @@ def torques(
         unit, guessed, why_unit = family.unit or "A", False, f"currents: {why_known}"
         gain = np.array([known[c] for c in columns if c is not None])
     else:
-        unit, gain, guessed, why_unit = _unit(family, joints, ratio, size, friction, asked)
+        unit, gain, guessed, why_unit = _unit(family, joints, ratio, found.swing[driven], size, friction, asked)
     first = next(c for c in columns if c is not None)
     whole, gains = tuple(c or first for c in columns), np.zeros(robot.n)
     gains[driven] = gain
@@ -344,15 +344,14 @@ def _units_of(counts: Array) -> list[str]:
 
 
 def _unit(
-    family: Family, joints: Sequence[Joint], ratio: Array, size: ArrayLike, friction: Array, asked: Asked
+    family: Family, joints: Sequence[Joint], ratio: Array, swing: Array, size: ArrayLike, friction: Array, asked: Asked
 ) -> tuple[str, Array, bool, str]:
     """Return unit, gains of the columns, whether these are a guess, and why.
 
-    N m by name or because the bodies weigh so, else what they say.
-
-    joints: of the columns. ratio: what each column counts for 1 N m of the bodies'
-    prediction, NaN where that says nothing. size: the same of standard deviations, which count where ratios are silent.
-    friction: the sign with which it takes power, 0 where it is too little; it needs no bodies, and so it goes first.
+    N m by name or because the bodies weigh so, else what they say. joints: of the columns. ratio: what each column
+    counts for 1 N m of the bodies' prediction, NaN where that says nothing; swing: how much of it there is, for where
+    there is little friction may look like it. size: the ratios of standard deviations, which count where they are
+    silent. friction: the sign with which it takes power, 0 where it is too little; it needs no bodies, and goes first.
     """
     said = family.unit or ("" if family.quantity else named(f"torque {family.columns[0].label}", ()).unit)  # load [%]
     unit = said or {"torque": "N m", "current": "A"}.get(family.quantity, UNKNOWN)
@@ -362,8 +361,11 @@ def _unit(
     names = [joint.name for joint in joints]
     bodies = np.sign(np.nan_to_num(ratio))
     sign = _signs(ratio, friction)
-    known, turned = ratio[sign * bodies > 0], [name for name, x in zip(names, sign, strict=True) if x < 0]
-    typical = float(np.median(np.abs(known))) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
+    agree = sign * bodies > 0
+    known, turned = ratio[agree], [name for name, x in zip(names, sign, strict=True) if x < 0]
+    typical = (
+        middle(np.abs(known), swing[agree]) if len(known) else float(np.nanmedian(size)) if len(size) > 1 else np.nan
+    )
     low, high = LIKE_N_M if len(known) and not family.unit else (1 / ROUGHLY[0], ROUGHLY[1])
     like = f"1 N m of the bodies in the description counts {typical:.2g}{' N m' * bool(np.any(scale != 1.0))}"
     doubted, sized = [name for name, x in zip(names, sign * bodies, strict=True) if x < 0], False

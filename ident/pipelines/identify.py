@@ -149,7 +149,6 @@ def _judged(
     Late torques where nothing else is wrong and nobody has said how signals are read; springs without a [model].
     """
     from ident.pipelines.doctor import Anew, doctored
-    from ident.pipelines.suspicions import harmless
 
     warned, failed = list[Warned](), list[Failed]()
     factors = compressed(loaded, told, tell, client)
@@ -161,8 +160,7 @@ def _judged(
         if anew is not None and anew.prior is not None:
             right, warned, failed = replace(loaded, prior=anew.prior), [], []
             result = _predicting(right, factors, calibration, warned, failed, tell, command)
-            spoilt = () if harmless(result) else estimate.noted
-            estimate = replace(result.estimate, noted=estimate.noted, causes=spoilt)
+            estimate = replace(result.estimate, noted=estimate.noted, causes=())
         warned += of_table
         estimate = replace(estimate, warnings=(*map(str, of_table), *estimate.warnings))
         result = replace(result, estimate=steps.without_advice(loaded, estimate, warned))

@@ -61,9 +61,9 @@ def vouched_for(result: Result) -> bool:
 
 
 def harmless(result: Result) -> bool:
-    """Return whether a mistake in the CAD table has spoilt neither the bodies nor what is predicted."""
+    """Return whether a mistake in the CAD table has spoilt neither the bodies nor what is predicted of all joints."""
     bad = result.estimate.implausible or result.estimate.relative_total > _LARGE
-    return not bad and not badly_predicted(result)
+    return not bad and not worse_in_all(result)
 
 
 def badly_predicted(result: Result) -> bool:

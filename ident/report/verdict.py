@@ -61,7 +61,7 @@ def questions(
     doubts = [*(cause.short for cause in estimate.causes), *estimate.implausible]
     if estimate.feasible is False:
         doubts.append("a link cannot exist")
-    if validation is not None and validation.opposed:
+    if validation is not None and validation.opposed and not estimate.noted:
         doubts.append(_OPPOSED)
     links = "links need not exist" if estimate.feasible is None else "every link can exist"
     bounds = f"; {len(estimate.active)} at their bound" if estimate.active else ""
@@ -134,7 +134,7 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
     left = _left(estimate, validation, total)
     if total.relative_total > ROUGH or left:
         return Judgement("unknown", "Rough", f"Better than nothing, but {error}{f'; {left}' if left else ''}.")
-    if validation.opposed:
+    if validation.opposed and not estimate.noted:  # else CAD's bodies were wrong, and it is said how
         return Judgement("unknown", "Rough", f"{error[0].upper()}{error[1:]}, but {_OPPOSED}.")
     if not complete(estimate):
         return Judgement("unknown", "Rough", f"{questions(estimate, validation)[0]} {error[0].upper()}{error[1:]}.")

@@ -99,10 +99,7 @@ def unit_of(family: Family, joints: Sequence[Joint], counts: Counts, asked: Aske
     efforts = np.array([joint.limits.effort for joint in joints])
     others = _units_of(np.abs(known)) if unsure and not family.unit and {*each} <= {"N m", UNKNOWN} else []
     others = [u for u in others if (counts.most * si_factor(u, "torque") <= BEYOND * efforts).all()]
-    most = float(np.max(counts.most * scale / efforts))
-    allowed = np.all(scale == 1.0) and (
-        ALLOWED[0] < most < ALLOWED[1] or (0.0 < typical < low and most / typical > BEYOND)
-    )
+    allowed = bool(np.all(scale == 1.0)) and _allowed(float(np.max(counts.most / efforts)), typical, low)
     if others:
         reason = f"{like}, at every joint that says something: as in {' or '.join(others)}"
         answer = asked("torque unit", "In which unit are the torques?", others[0], reason, (*others, "N m", "A"))
@@ -144,6 +141,14 @@ def unit_of(family: Family, joints: Sequence[Joint], counts: Counts, asked: Aske
     gains = asked.numbers("gain", f"How many N m (N) is 1 {per} of {family.shown}, with sign?", tuple(guess), why)
     given = asked.typed
     return unit, np.array(gains), not (given or sized), f"{reason}; gains as answered" if given else why
+
+
+def _allowed(most: float, typical: float, low: float) -> bool:
+    """Return whether torques are in N m by what the robot file allows, of which the largest is `most` times.
+
+    typical, low: what 1 N m of the bodies counts, and should at least.
+    """
+    return ALLOWED[0] < most < ALLOWED[1] or (0.0 < typical < low and most / typical > BEYOND)
 
 
 def _why_turned(names: Sequence[str], silent: bool) -> str:

@@ -38,6 +38,8 @@ _DEGREE = pi / 180
 _DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.02, 20.0)
 #: Words after values above 0, and after those below.
 _OPPOSITES = {"larger": "smaller", "more": "less", "longer": "shorter", "ms late": "ms early"}
+#: Arms do not turn a joint by more than this [rad]: one whose position would be so large is not in rad.
+_TURNS = 8 * pi
 #: Lengths [m] that are thought to be in another unit where they are not between these, and a thousandth or a thousand
 #: times as long is within the others.
 _USUAL, _POSSIBLE = (0.05, 1.0), (1e-3, 5.0)
@@ -134,6 +136,13 @@ def mistakes(
         _columns(robot), _whole_log(robot, duration, rate_hz), _channels(robot),
     )  # fmt: skip
     return tuple(mistake for each in found for mistake in each)
+
+
+def may_be(mistake: Mistake, robot: Robot, travel: Array) -> bool:
+    """Return whether joints that moved by travel (n,) [rad; m] would not turn many times without a mistake."""
+    if mistake.kind != "angle unit" or not mistake.what.endswith("is in rad"):
+        return True
+    return float(travel[robot.joint_names.index(mistake.where)]) < _TURNS * _DEGREE
 
 
 def _gravity(robot: Robot, described: Described) -> Iterator[Mistake]:

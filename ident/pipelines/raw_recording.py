@@ -31,6 +31,9 @@ MOVES = 0.02
 BACK = 20
 #: A stretch between missing numbers is used where it has this share of a log's rows, and any where it has so many.
 STRETCH, SHORT = 0.1, 200
+#: A joint has no torque where blocks of so many rows have less than this share of its usual one; at least so many rows
+#: are held by brakes.
+BLOCK, QUIET, LEAST = 20, 0.1, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,9 @@ class RawRecording:
         whole = np.asarray(np.all([np.isfinite(c.read) for columns in used.values() for c in columns], axis=0))
         zero = lost([c.read for key in COLUMNS[1:] for c in used[key]], [c.read for c in used["position"]])
         whole &= ~zero
+        first, last = held_by_brakes(*(np.column_stack([c.read for c in used[k]]) for k in ("position", "torque")))
+        held, complete = last - first < len(whole), bool(whole[first:last].all())
+        whole[:first] = whole[last:] = False
         time = np.arange(float(len(whole)))
         if used["time"]:
             time = used["time"][0].values * si_factor(self.signals.time_unit[0], "time")
@@ -69,6 +75,9 @@ class RawRecording:
             rows = None if (a, b) == (0, len(whole)) else (a + 1, b)
             name, holes = part_name(self.name, k, len(kept)), not whole[a:b].all()
             found.append(replace(self, name=name, signals=signals, rows=rows, holes=holes))
+        if held:
+            own = f"the robot rests without torque, as where its brakes hold it: only rows {first + 1}-{last} are used"
+            cause = own if complete and len(kept) == 1 else f"{own}; {cause}"
         cause += f"; all signals are zero in {plural(int(zero.sum()), 'row')} of a moving robot" if zero.any() else ""
         return found, [f"{self.name}: CUT: {cause}"]
 
@@ -81,6 +90,28 @@ class RawRecording:
         usual = np.where(usual > 1e-6 + 1e-4 * np.ptp(q, axis=0), usual, speed.max(axis=0))  # some move now and then
         at = np.flatnonzero(np.any((speed > MOVES * usual) & moves, axis=1))
         return (1, len(q), moves) if not len(at) else (int(at[0]) + 1, min(int(at[-1]) + lag + 1, len(q)), moves)
+
+
+def held_by_brakes(q: Array, tau: Array) -> tuple[int, int]:
+    """Return where rows (start, stop) of a log begin and end without those in which brakes hold the robot.
+
+    There it rests at the log's beginning or end and no joint has a torque, though one that gravity pulls is hardly ever
+    without: such rows are no statement of any body. q, tau (N, n), in any units.
+    """
+    size = np.sqrt(np.nanmean(tau**2, axis=0))
+    loaded = np.nanmean(np.abs(tau) < QUIET * size, axis=0)
+    ends = []
+    for x, y in ((q, tau), (q[::-1], tau[::-1])):
+        away = np.any(np.abs(x - x[0]) > QUIET**2 * np.ptp(x, axis=0), axis=1)
+        rest = int(np.argmax(away)) if away.any() else 0
+        blocks = y[: rest // BLOCK * BLOCK].reshape(-1, BLOCK, y.shape[1]).mean(axis=1)
+        loud = np.any(~(np.abs(blocks) < QUIET * size), axis=1)
+        ends.append(BLOCK * (int(np.argmax(loud)) if loud.any() else len(blocks)))
+    still = sum(ends) / len(q)
+    if not np.any(loaded < still + QUIET):
+        return 0, len(q)
+    first, last = (k if k >= LEAST else 0 for k in ends)
+    return first, len(q) - last
 
 
 def part_name(name: str, k: int, count: int) -> str:

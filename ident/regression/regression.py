@@ -26,6 +26,9 @@ ROUNDING = 1e-12
 #: Root mean square difference of two recordings' moments, columns scaled to one, below which both show one motion.
 #: Periods of one motion are within 0.007 of each other on real logs, different motions of a robot 0.10 or more apart.
 ALIKE = 0.03
+#: The same where one motion was logged on another day, or filtered otherwise, by arms of so many joints: at most 0.153,
+#: of different motions 0.20 and more (44 draws of six-axis arms).
+AGAIN, MANY = 0.175, 6
 #: Kinds of parameters whose columns are smooth functions of the motion.
 SMOOTH = (*INERTIAL, DriveInertia.kind.name, Viscous.kind.name)
 _T = TypeVar("_T")
@@ -387,7 +390,8 @@ def repeated_in(recording: Regression, whole: Regression) -> str | None:
     """Return the recording of `whole` whose motion one recording shows again, None where there is none."""
     own = _moments(recording)
     other = ((name, _moments(whole.only([name]))) for name in whole.recordings)
-    return next((name for name, found in other if _apart(own, found) < ALIKE), None)
+    most = AGAIN if len(recording.rows) >= MANY else ALIKE
+    return next((name for name, found in other if _apart(own, found) < most), None)
 
 
 def _first_alike(moments: dict[str, Array]) -> dict[str, str]:

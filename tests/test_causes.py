@@ -21,7 +21,7 @@ from ident.compare.causes.causes import Cause, Examination, comparable, examined
 from ident.compare.causes.described import Described, described_by
 from ident.compare.causes.geometries import Geometry, geometries
 from ident.compare.causes.hidden import screened, unreached
-from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
+from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, may_be, mistakes
 from ident.compare.causes.ordinary import Candidate, ordinary
 from ident.compare.causes.other_geometries import size_of
 from ident.compare.causes.reading import Reading, rows_of
@@ -137,6 +137,26 @@ def test_joints_that_turn_the_other_way_are_found_together_and_known_bodies_tell
     first = first_found(model, robot, counted)
     assert first.where == "joint2 and joint3 and joint4"
     assert first.after < 0.1 * first.before
+
+
+def test_a_joint_that_would_turn_many_times_is_not_in_radians() -> None:
+    robot = arm()
+    (unit,) = (m for m in mistakes(robot) if m.kind == "angle unit" and m.where == "joint2" and "is in rad" in m.what)
+    assert [may_be(unit, robot, np.full(3, travel)) for travel in (0.1, 1.0)] == [True, False]
+
+
+def test_joints_that_turn_the_other_way_are_a_rival_of_those_of_a_mirrored_robot() -> None:
+    rows = [(0.4, RIGHT), (0.1, RIGHT), (0.0, 0.0)]
+    robot = from_dh("wrist", [DHJoint(d=d, alpha=alpha) for d, alpha in rows])
+    model, motion = log(np.random.default_rng(3), robot)
+    for sign, first, rival in (
+        ([1, -1, -1], "joint1", "joint2 and joint3"),
+        ([1, -1, 1], "joint2", "joint1 and joint3"),
+    ):
+        counted = replace(motion, **{x: np.array(sign) * getattr(motion, x) for x in ("q", "qd", "qdd", "tau")})
+        cause = found(model, robot, counted).causes[0]
+        assert (cause.mistake.kind, cause.where) == ("direction", first)
+        assert any(x.startswith(f"{rival}: they move the other way") for x in cause.rivals), cause.rivals
 
 
 @pytest.mark.parametrize("name", PLANTED)

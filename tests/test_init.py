@@ -37,11 +37,13 @@ from ident.logs.stream import iter_logs
 from ident.model import Model, Viscous, torque
 from ident.pipelines.certain import heavy_drives, mirrored
 from ident.pipelines.questions import Asked, Question
+from ident.pipelines.torque_units import Counts, unit_of
 from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict
+from ident.robot import Joint, Limits
 from ident.robot.placeholders import placeholders
 from ident.robot.urdf import read_urdf
-from ident.spatial.inertia import axis_angle, from_com
+from ident.spatial.inertia import Pose, axis_angle, from_com
 
 pytestmark = pytest.mark.usefixtures("sketched")
 
@@ -593,6 +595,77 @@ def test_a_file_of_one_joint_that_is_unlike_the_others_is_named(here):
         pipelines.init("arm.urdf", sorted(tables))
     found = pipelines.init("arm.urdf", sorted({*tables} - {odd}))
     assert "NO COLUMN is of j_two: locked at zero in robot.toml" in found.told
+
+
+def test_rows_in_which_brakes_hold_the_robot_are_left_out(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    rng = np.random.default_rng(3)
+    tau = tau + np.array([0.0, 60.0, 0.0])  # what hangs on the second joint is hardly ever without torque
+    held = 300
+    still, ended = np.tile(q[0], (held, 1)), np.tile(q[-1], (held, 1))
+    quiet = 0.05 * rng.normal(size=(held, N))
+    q, tau = np.vstack([still, q, ended]), np.vstack([quiet, tau, quiet])
+    t = np.arange(len(q)) / 200.0
+
+    def told(torques):
+        for name in ("dataset.toml", "experiment.toml"):
+            (here / name).unlink(missing_ok=True)
+        table = {"t_s": t, **columns("q{}_rad", q), **columns("tau{}_Nm", torques)}
+        pd.DataFrame(table).to_csv("log.csv", index=False)
+        return pipelines.init("arm.urdf", ["log.csv"]).told
+
+    (cut,) = (line for line in told(tau) if "CUT" in line)
+    rows = re.search(r"as where its brakes hold it: only rows (\d+)-(\d+) are used", cut)
+    assert rows is not None, cut
+    assert [abs(int(x) - y) <= 20 for x, y in zip(rows.groups(), (held + 1, len(q) - held), strict=True)] == [
+        True,
+        True,
+    ]
+    rests = np.vstack([np.tile(tau[held], (held, 1)), tau[held:-held], np.tile(tau[-held - 1], (held, 1))])
+    assert not any("brakes" in line for line in told(rests))  # motors hold it there
+    rests -= np.array([0.0, 60.0, 0.0])
+    assert not any("brakes" in line for line in told(rests))
+
+
+def test_joints_that_gravity_hardly_moves_do_not_outvote_the_others_in_what_torques_count():
+    counts = Counts(
+        np.array([np.nan, 0.9, 1.2, 9.0, 21.0]), np.array([0.0, 400.0, 150.0, 3.0, 0.2]), (), np.ones(5), np.ones(5)
+    )
+    told = by_name(counts, np.inf)
+    assert told[:1] == ("N m",)
+    assert not told[2]
+    told = by_name(replace(counts, ratio=np.array([np.nan, 9.0, 9.0, 1.0, 1.0])), np.inf)
+    assert told[2]
+
+
+def test_efforts_of_the_robot_file_tell_units_that_bodies_in_grams_would_hide():
+    grams = Counts(np.full(3, 1e-3), np.full(3, 1e4), (), np.ones(3), np.full(3, 1.3))
+    assert by_name(grams, np.inf)[0] == "kN m"
+    unit, gain, guessed, why = by_name(grams, 24.0)  # 1.3 kN m are far beyond
+    assert (unit, guessed, *gain) == ("N m", False, 1.0, 1.0, 1.0)
+    assert "1 N m of the bodies in the description counts 0.001" in why
+    within = Counts(np.full(3, 5.0), np.ones(3), (), np.ones(3), np.full(3, 20.0))
+    assert by_name(within, 24.0)[0] == "N m"
+    assert by_name(within, np.inf)[2]
+
+
+def test_percent_are_of_the_efforts_of_the_robot_file_where_bodies_say_nothing_else():
+    near, far = (Counts(np.array([np.nan, x]), np.ones(2), (), np.ones(2), np.full(2, 80.0)) for x in (2.2, 5.0))
+    assert by_name(near, 50.0, "%")[1].tolist() == [0.5, 0.5]
+    assert by_name(near, 50.0, "%")[2]  # a guess all the same
+    assert by_name(far, 50.0, "%")[1].tolist() == [0.2, 0.2]
+
+
+def by_name(counts, effort, unit=""):
+    """Return what is decided of columns that are called torques, of joints with that limit."""
+    joint = Joint(
+        "j", "revolute", -1, Pose(np.eye(3), np.zeros(3)), np.array([0, 0, 1.0]), limits=Limits(effort=effort)
+    )
+    joints = [replace(joint, name=f"j{k}") for k in range(len(counts.ratio))]
+    each = [Column(pathlib.Path("log.csv"), k, None, f"torque_{k + 1}", np.ones(9)) for k in range(len(joints))]
+    (family,) = (f for f in families(each, ()) if f.quantity == "torque")
+    return unit_of(replace(family, unit=unit), joints, counts, Asked(None))
 
 
 @pytest.mark.parametrize("constant", [True, False])

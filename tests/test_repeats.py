@@ -16,7 +16,7 @@ from ident.logs.motion import Motion
 from ident.model import torque
 from ident.pipelines.identify import fit
 from ident.regression import compress, regression, repeats_joined
-from ident.regression.regression import Segment
+from ident.regression.regression import Segment, repeated_in
 
 
 def again(rng: np.random.Generator, motion: Motion, name: str, segments: int) -> Motion:
@@ -64,6 +64,19 @@ def test_other_motions_of_a_robot_are_other_motions() -> None:
     for seed in range(20):
         _, found = repeated(seed, segments=5, motions=4, repeats=1)
         assert repeats_joined(found) is found
+
+
+@pytest.mark.parametrize("joints", [3, 6])
+def test_the_same_motion_on_another_day_is_no_motion_never_seen(joints: int) -> None:
+    """Where a lower cut-off has left accelerations smaller; of few joints, motions that differ are as near."""
+    rng = np.random.default_rng(4)
+    model = arm(4, joints)
+    theta = random_theta(rng, model)
+    fitted, other = (recording(rng, model, theta, samples=2000) for _ in range(2))
+    later = again(rng, replace(fitted, qdd=0.9 * fitted.qdd), "later", 4)
+    whole, same, unlike = (compress(model, [m]) for m in (fitted, later, replace(other, name="other")))
+    assert (repeated_in(same, whole) is not None) == (joints == 6)
+    assert repeated_in(unlike, whole) is None
 
 
 @pytest.mark.slow

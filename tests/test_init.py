@@ -25,7 +25,7 @@ from ident.cli.experiments import _asked as at_a_terminal
 from ident.cli.main import main
 from ident.compare.columns import evidence
 from ident.dynamics import inverse_dynamics
-from ident.errors import CadError, IdentError, InputError, LogError
+from ident.errors import CadError, IdentError, InputError, LogError, RobotError
 from ident.estimate import neutral_prior
 from ident.logs.check import check_log
 from ident.logs.log import span
@@ -41,6 +41,7 @@ from ident.pipelines.torque_units import Counts, unit_of
 from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict
 from ident.robot import Joint, Limits
+from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.placeholders import placeholders
 from ident.robot.urdf import read_urdf
 from ident.spatial.inertia import Pose, axis_angle, from_com
@@ -2325,3 +2326,45 @@ def test_numbered_columns_of_motors_and_of_joints_are_two_signals(pattern):
     labels = [pattern.format(word, k) for word in words for k in (1, 2)]
     found = families([Column(file, x, None, x, np.arange(3.0)) for x in labels], ("j_one", "j_two"))
     assert [f.of for f in found] == [(1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("table", "convention", "said"),
+    [
+        ("joint,a,alpha,d,theta\nj_one,0,0,0.4,q1\nj_two,0.1,-pi/2,0,q2\nj_three,0.3,0,0,0\n", "mdh", ("m", "rad")),
+        ("i;a [mm];alpha [deg];d [mm];theta\n1;0;-90;400;0\n2;300,5;0;0;0\n3;0;0;0;0\n", "dh", ("mm", "deg")),
+        ("link,r,twist,d,offset\n1,0,90,400,0\n2,300,0,0,-90\n3,250,0,0,0\n", "dh", ("mm", "deg")),
+    ],
+)
+def test_a_dh_table_becomes_a_robot_file(here, table, convention, said):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t_s": t, **columns("q{}_rad", q), **columns("tau{}_Nm", tau)}).to_csv("log.csv", index=False)
+    (here / "dh.csv").write_text(table, encoding="utf-8")
+    found = pipelines.init("dh.csv", ["log.csv"])
+    written = tomllib.loads((here / "robot.toml").read_text(encoding="utf-8"))
+    assert (written["convention"], written["length"], written["angle"]) == (convention, *said)
+    assert "convention" in found.guessed
+    assert len(written["joint"]) == 3
+    robot = ident.read_robot(here / "robot.toml")
+    want = {"mdh": from_mdh, "dh": from_dh}[convention]
+    row = {"mdh": MDHJoint, "dh": DHJoint}[convention]
+    if table.startswith("joint"):
+        places = want("x", [row(d=0.4), row(a=0.1, alpha=-np.pi / 2), row(a=0.3)])
+    elif table.startswith("i;"):
+        places = want("x", [row(d=0.4, alpha=-np.pi / 2), row(a=0.3005), row()])
+    else:
+        places = want("x", [row(d=0.4, alpha=np.pi / 2), row(a=0.3, offset=-np.pi / 2), row(a=0.25)])
+    for x, y in zip(robot.poses(np.full(3, 0.3)), places.poses(np.full(3, 0.3)), strict=True):
+        np.testing.assert_allclose(x.position, y.position, atol=1e-9)
+        np.testing.assert_allclose(x.rotation, y.rotation, atol=1e-9)
+
+
+def test_a_dh_table_with_a_word_for_a_number_is_refused_and_leaves_nothing(here):
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t_s": t, **columns("q{}_rad", q), **columns("tau{}_Nm", tau)}).to_csv("log.csv", index=False)
+    (here / "dh.csv").write_text("a,alpha,d,theta\n0,90,0.4,0\n0.3,0,long,0\n0,0,0,0\n", encoding="utf-8")
+    with pytest.raises(RobotError, match=r"dh.csv: 'long' in the row 0.3,0,long,0 is no number"):
+        pipelines.init("dh.csv", ["log.csv"])
+    assert sorted(p.name for p in here.iterdir()) == ["arm.urdf", "dh.csv", "log.csv"]

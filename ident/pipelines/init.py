@@ -22,6 +22,7 @@ from ident.logs.readers import bag
 from ident.logs.readers.bag import as_table
 from ident.logs.readers.formats import is_bag
 from ident.logs.recognised import with_whole_clocks
+from ident.pipelines.dh_tables import dh_table_among, robot_of_table
 from ident.pipelines.gears import transmission_toml
 from ident.pipelines.given_files import axis, description_among, parted, skeleton, without_copies
 from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
@@ -73,9 +74,12 @@ def init(
         if (folder / name).resolve() != (described and described.resolve()) and (folder / name).exists():
             fix = "Remove it, or choose another folder with --into"
             raise InputError("is there already, and is not overwritten", file=folder / name, fix=fix)
-    cad, logs = parted(others)
     made, asked = dict[Path, Path](), Asked(ask)
-    if described is None:
+    table = dh_table_among(others) if described is None else None
+    cad, logs = parted([f for f in others if f != table])
+    if table is not None:
+        made[robot] = write_whole(robot, robot_of_table(table, asked))
+    elif described is None:
         text, joints = skeleton(logs)
         answered = axis(asked) if joints == 1 else ""
         written = write_whole(robot, answered or text)

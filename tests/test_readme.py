@@ -86,6 +86,7 @@ NOT_RUN = {
     "make ": "makes an environment of its own, or runs these tests",
     "export IDENT_DATA=": "is the reader's own folder",
     "ident init robot.urdf": "has a test of its own below",
+    "ident init dh.csv": "test_init.py makes a robot file of such tables",
     "ident payload experiment/": "has a test of its own below",
     "ident run experiments/arm5": "is run where docs/tutorials/logs.md shows what it prints",
     "ident run experiments/": "needs real logs; test_experiments.py runs these files",

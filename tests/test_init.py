@@ -2360,11 +2360,21 @@ def test_a_dh_table_becomes_a_robot_file(here, table, convention, said):
         np.testing.assert_allclose(x.rotation, y.rotation, atol=1e-9)
 
 
-def test_a_dh_table_with_a_word_for_a_number_is_refused_and_leaves_nothing(here):
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("a,alpha,d,theta\n0,90,0.4,0\n0.3,0,long,0\n0,0,0,0\n", r"'long' in the row 0.3,0,long,0 is no number"),
+        ("a,alpha,d,theta\n0,90,0.4,0\n,0,0,0\n0,0,0,0\n", r"'' in the row ,0,0,0 is no number"),
+        ("a,alpha,d,theta\n0,pi/0,0.4,0\n", r"'pi/0' in the row 0,pi/0,0.4,0 is no number"),
+        ("a,alpha,d,theta\n", r"this DH table has no row below its header"),
+        ("a,alpha,theta\n0,90,0\n", r"this DH table has no column d"),
+    ],
+)
+def test_a_dh_table_that_lacks_something_is_refused_and_leaves_nothing(here, rows, said):
     arm(here)
     t, q, _, tau = log(here)
     pd.DataFrame({"t_s": t, **columns("q{}_rad", q), **columns("tau{}_Nm", tau)}).to_csv("log.csv", index=False)
-    (here / "dh.csv").write_text("a,alpha,d,theta\n0,90,0.4,0\n0.3,0,long,0\n0,0,0,0\n", encoding="utf-8")
-    with pytest.raises(RobotError, match=r"dh.csv: 'long' in the row 0.3,0,long,0 is no number"):
+    (here / "dh.csv").write_text(rows, encoding="utf-8")
+    with pytest.raises(RobotError, match=f"dh.csv: {said}"):
         pipelines.init("dh.csv", ["log.csv"])
     assert sorted(p.name for p in here.iterdir()) == ["arm.urdf", "dh.csv", "log.csv"]

@@ -25,8 +25,9 @@ _NUMBER = re.compile(r"(?P<sign>[-+]?)(?P<times>\d*\.?\d*(?:e[-+]?\d+)?)\*?(?P<p
 
 
 def dh_table_among(files: Iterable[Path]) -> Path | None:
-    """Return the file that is a DH table: a .csv with columns a, alpha, d and theta; None where there is none."""
-    return next((f for f in files if f.suffix.lower() == ".csv" and f.is_file() and {*_table(f)[0]} >= _ASKED), None)
+    """Return the file that is a DH table: a .csv whose columns are called so; None where there is none."""
+    tables = (f for f in files if f.suffix.lower() == ".csv" and f.is_file())
+    return next((f for f in tables if len(_ASKED & {*_columns(f)[0]}) >= 3), None)
 
 
 _ASKED = {"a", "alpha", "d", "theta"}
@@ -35,9 +36,13 @@ _ASKED = {"a", "alpha", "d", "theta"}
 def robot_of_table(file: Path, asked: Asked) -> str:
     """Return the text of a robot.toml of a DH table, a row a joint, by its convention, which is asked.
 
-    Lengths are in m or mm, angles in rad or degrees, as headers or sizes say. Raises RobotError for what is no number.
+    Lengths are in m or mm, angles in rad or degrees, as headers or sizes say. Raises RobotError for what is no number,
+    without a row, and without one of the columns.
     """
-    columns, units, rows = _table(file)
+    (columns, units), rows = _columns(file), _rows(file)
+    if lacks := sorted(_ASKED - {*columns}) or ["row"] * (not rows):
+        kind = "row below its header" if not rows and lacks == ["row"] else f"column {' and '.join(lacks)}"
+        raise RobotError(f"this DH table has no {kind}", file=file, fix="Write a, alpha, d and theta of each joint")
     known = {key: [_value(row, k, file) for row in rows] for key, k in columns.items() if key in _ASKED}
     length = units.get("d") or units.get("a") or _unit(known["a"] + known["d"], _FAR, "m", "mm")
     angle = units.get("alpha") or units.get("theta") or _unit(known["alpha"] + known["theta"], _ROUND, "rad", "deg")
@@ -69,20 +74,26 @@ def robot_of_table(file: Path, asked: Asked) -> str:
     return "\n".join([*lines, ""])
 
 
-def _table(file: Path) -> tuple[Mapping[str, int], Mapping[str, str], Sequence[Sequence[str]]]:
-    """Return where the columns of a table stand, their units where headers say these, and the cells of its rows."""
-    with file.open(encoding="utf-8", errors="replace", newline="") as stream:
+def _columns(file: Path) -> tuple[Mapping[str, int], Mapping[str, str]]:
+    """Return where the columns of a table stand, and their units where its header says these."""
+    with file.open(encoding="utf-8", errors="replace") as stream:
         head = stream.readline(4096)
-        comma = separator_of(head) == ";"
-        rows = [row for row in csv.reader(stream, delimiter=separator_of(head)) if any(map(str.strip, row))]
     columns, units = dict[str, int](), dict[str, str]()
-    for k, cell in enumerate(next(csv.reader([head], delimiter=separator_of(head)), [])):
+    for k, cell in enumerate(head.split(separator_of(head))):
         found = re.match(r"\s*(\w+?)_?(?:i|i-1)?\s*(?:[\[(](\w+)[\])])?\s*$", cell.strip("\ufeff \"'"))
         key = next((key for key, words in CALLED.items() if found and found[1].lower() in words.split()), "")
         if found and key:
             columns.setdefault(key, k)
             units |= {key: found[2]} if found[2] in ("m", "mm", "rad", "deg", "degrees") else {}
-    return columns, units, [[c.replace(",", ".") for c in row] for row in rows] if comma else rows
+    return columns, units
+
+
+def _rows(file: Path) -> list[list[str]]:
+    """Return the cells of the rows below the header; numbers may have commas where semicolons stand between them."""
+    with file.open(encoding="utf-8", errors="replace", newline="") as stream:
+        separator = separator_of(stream.readline(4096))
+        rows = [row for row in csv.reader(stream, delimiter=separator) if any(map(str.strip, row))]
+    return [[cell.replace(",", ".") for cell in row] for row in rows] if separator == ";" else rows
 
 
 def _value(row: Sequence[str], k: int, file: Path) -> float:
@@ -91,7 +102,7 @@ def _value(row: Sequence[str], k: int, file: Path) -> float:
     if re.fullmatch(r"(q|theta|θ|d)_?\d*\*?", cell):
         return 0.0
     found = _NUMBER.fullmatch(cell)
-    if not found or not (found["times"] or found["pi"]):
+    if not found or not (found["times"] or found["pi"]) or (found["by"] and not float(found["by"])):
         fix = "Write a number, such as 0.3, -90 or pi/2, there"
         raise RobotError(f"'{cell}' in the row {','.join(row)} is no number", file=file, fix=fix)
     size = float(found["times"] or 1.0) * (pi if found["pi"] else 1.0) / float(found["by"] or 1.0)

@@ -146,14 +146,11 @@ def _of_one_time(files: Mapping[str, RawTable]) -> bool:
     times = [_seconds(table) for table in files.values()]
     first, *others = (t for t in times if t is not None)
     for table, t in zip([*files.values()][1:], others, strict=True):
-        ratio = float(np.ptp(t) / np.ptp(first)) if len(t) == len(first) else 1.0
+        ratio = float(np.ptp(t)) / max(float(np.ptp(first)), 1e-300) if len(t) == len(first) else 1.0
         if any(abs(ratio / 10.0**n - 1.0) < SAME_ROWS for n in (-6, -3, 3, 6)):
-            problem = (
-                f"its times span {ratio:g} times those of '{next(iter(files.values())).file.name}', in as many rows"
-            )
-            raise LogError(
-                problem, file=table.file, fix="Give both files times in one unit, or name it: time_s, time_ms"
-            )
+            other = next(iter(files.values())).file.name
+            problem = f"its times span {ratio:g} times those of '{other}', in as many rows"
+            raise LogError(problem, file=table.file, fix="Give both times in one unit, or name it: time_s, time_ms")
     alike = all(len(t) == len(first) for t in others)
     return all(np.array_equal(t, first) if alike else _together(first, t) for t in others)
 

@@ -15,7 +15,7 @@ from ident.compare.causes.described import DH, Described
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
 from ident.compare.causes.loads import differing, loads
-from ident.compare.causes.mistakes import PRIOR, Mistake, may_be, mistakes
+from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.ordinary import DRIFTS, Candidate, ordinary
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.scans import far_off
@@ -151,9 +151,9 @@ def examined(
     """
     duration = max(float(np.ptp(m.t)) for m in motions)
     rows_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
-    every = mistakes(model.robot, geometries, duration, rows_hz, described)
     travel = np.max([np.ptp(m.q, axis=0) for m in motions], axis=0)
-    known = [m for m in every if not (timed and m.kind == "clock") and may_be(m, model.robot, travel)]
+    every = mistakes(model.robot, geometries, duration, rows_hz, described, travel)
+    known = [m for m in every if not (timed and m.kind == "clock")]
     with one_thread():
         return _examined(model, motions, prior, known, tell, table, described, 0.0 if timed else rate_hz)
 

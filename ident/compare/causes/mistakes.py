@@ -38,7 +38,7 @@ _DEGREE = pi / 180
 _DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.02, 20.0)
 #: Words after values above 0, and after those below.
 _OPPOSITES = {"larger": "smaller", "more": "less", "longer": "shorter", "ms late": "ms early"}
-#: Arms do not turn a joint by more than this [rad]: one whose position would be so large is not in rad.
+#: Arms do not turn a joint by more than this [rad]: where it would, its position is in no other unit.
 _TURNS = 8 * pi
 #: Lengths [m] that are thought to be in another unit where they are not between these, and a thousandth or a thousand
 #: times as long is within the others.
@@ -122,10 +122,12 @@ def mistakes(
     duration: float = 60.0,
     rate_hz: float = 100.0,
     described: Described = DH,
+    travel: Array | None = None,
 ) -> tuple[Mistake, ...]:
     """Return every mistake that is thought of; geometries: other robots by what was mistaken in theirs.
 
-    duration [s], rate_hz: of the log, as they are declared; described: what the robot is described by.
+    duration [s], rate_hz: of the log, as they are declared; described: what the robot is described by; travel (n,): how
+    far its joints go in the log [rad; m], by default nowhere.
     """
     others = (
         Mistake("geometry", "robot", what, other.mend, undone.robot(other.robot))
@@ -133,16 +135,10 @@ def mistakes(
     )
     found = (
         _gravity(robot, described), others, _lengths(robot), _joints(robot, described), _pairs(robot, described),
-        _columns(robot), _whole_log(robot, duration, rate_hz), _channels(robot),
+        _columns(robot), _whole_log(robot, duration, rate_hz),
+        _channels(robot, np.zeros(robot.n) if travel is None else travel),
     )  # fmt: skip
     return tuple(mistake for each in found for mistake in each)
-
-
-def may_be(mistake: Mistake, robot: Robot, travel: Array) -> bool:
-    """Return whether joints that moved by travel (n,) [rad; m] would not turn many times without a mistake."""
-    if mistake.kind != "angle unit" or not mistake.what.endswith("is in rad"):
-        return True
-    return float(travel[robot.joint_names.index(mistake.where)]) < _TURNS * _DEGREE
 
 
 def _gravity(robot: Robot, described: Described) -> Iterator[Mistake]:
@@ -337,7 +333,7 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     yield Mistake("blur", "all joints", what, mend, undone.blurred, size)
 
 
-def _channels(robot: Robot) -> Iterator[Mistake]:
+def _channels(robot: Robot, travel: Array) -> Iterator[Mistake]:
     for j, joint in enumerate(robot.joints):
         one, name = np.eye(robot.n)[j], joint.name
         mend = "multiply its torque by -1, its `gain`"
@@ -345,6 +341,8 @@ def _channels(robot: Robot) -> Iterator[Mistake]:
         what, mend = "its position has the other sign, its torque has not", "multiply its position by -1, its `gain`"
         yield Mistake("position sign", name, what, mend, undone.positions(1 - 2 * one))
         for factor, was in () if joint.slides else ((_DEGREE, "degrees"), (1 / _DEGREE, "rad")):
+            if travel[j] * factor > _TURNS:
+                continue
             change, mend = undone.positions(np.where(one > 0, factor, 1.0)), f'`unit = "{was[:3]}"` for its column'
             yield Mistake("angle unit", name, f"its position is in {was}", mend, change)
         what = "its torque has to be {} larger (torque constant, gear ratio, unit)"

@@ -658,12 +658,24 @@ def test_percent_are_of_the_efforts_of_the_robot_file_where_bodies_say_nothing_e
     assert by_name(far, 50.0, "%")[1].tolist() == [0.2, 0.2]
 
 
+@pytest.mark.parametrize("times", [1.0, 3.0])
+def test_torques_that_count_the_more_the_smaller_the_effort_is_are_percent_of_it(times):
+    efforts = np.array([150.0, 150.0, 28.0, 28.0])
+    share = times * 100.0 / efforts
+    asked = share * np.array([np.nan, 0.98, 1.04, np.nan])  # two joints tell
+    unit, gain, guessed, why = by_name(Counts(asked, np.ones(4), (), np.ones(4), np.full(4, 50.0)), efforts)
+    assert (unit, guessed) == ("%", True)
+    assert gain == pytest.approx(1.0 / share, rel=0.05)
+    assert "percent of that, or of the rated torque" in why
+    alike = Counts(np.array([np.nan, 1.1, 1.0, 3.6]), np.ones(4), (), np.ones(4), np.full(4, 50.0))  # a load
+    assert by_name(alike, np.array([150.0, 250.0, 150.0, 28.0]))[::2] == ("N m", False)
+
+
 def by_name(counts, effort, unit=""):
-    """Return what is decided of columns that are called torques, of joints with that limit."""
-    joint = Joint(
-        "j", "revolute", -1, Pose(np.eye(3), np.zeros(3)), np.array([0, 0, 1.0]), limits=Limits(effort=effort)
-    )
-    joints = [replace(joint, name=f"j{k}") for k in range(len(counts.ratio))]
+    """Return what is decided of columns that are called torques, of joints with these limits, or all with that."""
+    joint = Joint("j", "revolute", -1, Pose(np.eye(3), np.zeros(3)), np.array([0, 0, 1.0]))
+    limits = np.broadcast_to(effort, len(counts.ratio)).tolist()
+    joints = [replace(joint, name=f"j{k}", limits=Limits(effort=x)) for k, x in enumerate(limits)]
     each = [Column(pathlib.Path("log.csv"), k, None, f"torque_{k + 1}", np.ones(9)) for k in range(len(joints))]
     (family,) = (f for f in families(each, ()) if f.quantity == "torque")
     return unit_of(replace(family, unit=unit), joints, counts, Asked(None))

@@ -33,6 +33,13 @@ BEYOND = 3.0
 ALLOWED = (0.25, 1.5)
 #: Gains by the rated torque are the guess where those that bodies ask for are so many times these, in the middle.
 RATED = (0.7, 1.4)
+#: Torques without a unit are shares of efforts where what they count for 1 N m differs by so much from joint to joint,
+#: and by no more than this when each is multiplied by its effort.
+SHARES, EVEN = 2.5, 1.5
+_OF_EFFORTS = (
+    "they are called torques, but 1 N m of the bodies counts {:.2g} to {:.2g}, the more the smaller a joint's effort in"
+    " the robot file is: percent of that, or of the rated torque"
+)
 UNKNOWN = "count"
 RAW_UNITS = tuple(u for u, (kind, _) in UNITS["torque"].items() if kind == RAW)
 
@@ -107,7 +114,9 @@ def unit_of(family: Family, joints: Sequence[Joint], counts: Counts, asked: Aske
             told = f"{reason}; {answer} is a GUESS" if not asked.typed else f"{answer}, as answered"
             return answer, sign, not asked.typed, told + why_turned
         unit = answer
-    if unit in RAW_UNITS and (family.quantity == "torque" or (said and not family.quantity)):
+    if family.quantity == "torque" and not said and _shares(known, efforts[agree]):
+        unit, reason = "%", _OF_EFFORTS.format(*np.sort(np.abs(known))[[0, -1]])
+    elif unit in RAW_UNITS and (family.quantity == "torque" or (said and not family.quantity)):
         reason = f"they are called {unit}" if said else f"{unit}, as answered"
         reason += ", of the rated torque perhaps" * (unit in ("%", "permille"))
     elif family.quantity == "torque" and (allowed or not (typical < low or typical > high)):
@@ -139,8 +148,15 @@ def unit_of(family: Family, joints: Sequence[Joint], counts: Counts, asked: Aske
     guess = sign * guess
     per = "of the unit" if unit == UNKNOWN else unit
     gains = asked.numbers("gain", f"How many N m (N) is 1 {per} of {family.shown}, with sign?", tuple(guess), why)
-    given = asked.typed
-    return unit, np.array(gains), not (given or sized), f"{reason}; gains as answered" if given else why
+    return unit, np.array(gains), not (asked.typed or sized), f"{reason}; gains as answered" if asked.typed else why
+
+
+def _shares(counts: Array, efforts: Array) -> bool:
+    """Return whether what torques count for 1 N m (k,) goes with one over the efforts (k,) that the file allows."""
+    counts = np.abs(counts)
+    if len(counts) < 2 or not np.isfinite(efforts).all():
+        return False
+    return bool(np.ptp(np.log(counts)) > np.log(SHARES) and np.ptp(np.log(counts * efforts)) < np.log(EVEN))
 
 
 def _allowed(most: float, typical: float, low: float) -> bool:
@@ -166,6 +182,9 @@ def _gains(ratio: Array, known: Array, typical: float, rated: Array) -> tuple[Ar
         asked = 1.0 / np.where(ratio == 0.0, np.nan, np.abs(ratio))
     if np.isfinite(rated).all() and (not len(known) or RATED[0] < np.nanmedian(asked / rated) < RATED[1]):
         return np.array([float(f"{x:.3g}") for x in rated]), "100 % taken for the effort that the robot file allows"
+    if len(known) and np.isfinite(rated).all() and _shares(known, rated[np.isfinite(asked)]):
+        times = float(np.nanmedian(asked / rated))
+        return np.array([float(f"{times * x:.3g}") for x in rated]), "as the efforts are, and as the bodies ask for"
     found = np.array([float(f"{x:.3g}") for x in asked])
     usual = float(f"{1 / typical:.3g}") if typical > 1e-6 and not len(known) else 1.0
     source = "so much the bodies in the description would ask for" if np.isfinite(typical) else "nothing says how much"

@@ -170,26 +170,34 @@ def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, once, tmp_path):
         assert not (there / "refined.csv").exists()
 
 
-def test_a_spring_that_links_would_make_up_for_is_told_from_mistakes_of_the_table(made, once, tmp_path):
+PULLS = {
+    "the model lacks a spring": (lambda q: 25.0 * q, "spring = "),
+    "the model lacks what balances it": (lambda q: -25.0 * np.sin(q - 0.2), "ripple = { per_turn = 1"),
+}
+
+
+@pytest.mark.parametrize("what", PULLS)
+def test_what_pulls_a_joint_and_links_would_make_up_for_is_told_from_mistakes_of_the_table(made, once, tmp_path, what):
     """Free links take most of it, so that a right table looked wrong; with the table's links it shows."""
+    pull, line = PULLS[what]
     there = tmp_path / "three"
     shutil.copytree(made[0], there)
     rows = np.loadtxt(there / "motion.csv", delimiter=",", skiprows=1)
-    rows[:, 5] += 25.0 * rows[:, 2]
+    rows[:, 5] += pull(rows[:, 2])
     np.savetxt(there / "motion.csv", rows, delimiter=",", header="t,q1,q2,q3,tau1,tau2,tau3", comments="")
     result = run("doctor", there)
     told = " ".join(result.output.split())
     assert result.exit_code == PROBLEMS
-    assert "joint2: the model lacks a spring at it" in told
+    assert f"joint2: {what}" in told, told
     assert "link" not in told.partition("PROBLEM")[2].partition("cannot")[0], told
     result = run("refine", there, "--out", there / "refined.csv")
     assert result.exit_code == BAD_INPUT
-    assert "the mistake is elsewhere, joint2: the model lacks a spring" in " ".join(result.stderr.split())
+    assert f"the mistake is elsewhere, joint2: {what}" in " ".join(result.stderr.split())
     text = (there / "experiment.toml").read_text(encoding="utf-8")
     (there / "open.toml").write_text(text.partition("[model]")[0], encoding="utf-8")
     result = run("refine", there / "open.toml", "--out", there / "refined.csv")
     assert result.exit_code == 0, result.output
-    assert "spring" in result.output + result.stderr
+    assert line in " ".join((result.output + result.stderr).split())
     refined = read_cad(there / "refined.csv").inertials
     np.testing.assert_allclose(refined[:, 0], made[1][:, 0], rtol=0.03)
 

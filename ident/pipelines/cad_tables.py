@@ -166,7 +166,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
         model = build_model(experiment, robot, inertials)
         loaded = replace(loaded, experiment=experiment, model=model, base=base_parameters(model))
     known = Table(table, settled_in(given), other_convention(experiment.robot), described_by(experiment.robot))
-    start, springs = loaded, dict[str, str]()
+    start, springs = loaded, dict[tuple[str, str], str]()
     outside = tuple[NamedCause, ...]()
     while True:
         warned, moved = list[Warned](), list[Motion]()
@@ -187,7 +187,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
             diagnosis = replace(diagnosis, faults=tuple(faults))
         tell("looking for mistakes", 1, 1)
         elastic = (f for f in diagnosis.faults if f.kind == "elastic" and f.asserted and not f.slight)
-        more = {f.where: f.evidence for f in elastic}
+        more = {(f.where, f.what): f.evidence for f in elastic}
         if not more or experiment.own_model:
             break
         springs |= more

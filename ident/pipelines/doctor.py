@@ -208,12 +208,12 @@ _SCALE = (
 
 @dataclass(frozen=True)
 class Anew:
-    """What to fit an experiment with once more: late torques [s], springs (joint -> evidence) that CAD asks for, and
-    the prior of a CAD table without its mistakes.
+    """What to fit an experiment with once more: late torques [s], what CAD asks for at joints (joint and
+    words -> evidence), and the prior of a CAD table without its mistakes.
     """
 
     late: float = 0.0
-    springs: Mapping[str, str] = field(default_factory=dict)
+    springs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     prior: Prior | None = None
 
 
@@ -286,10 +286,13 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     return replace(estimate, noted=of_table), told, Anew(springs=springs, prior=prior)
 
 
-def _springs(found: Sequence[NamedCause], loaded: Loaded) -> dict[str, str]:
-    """Return the joints at which a CAD table, and nothing else, asks for a spring, with the evidence."""
+def _springs(found: Sequence[NamedCause], loaded: Loaded) -> dict[tuple[str, str], str]:
+    """Return joints at which a CAD table, and nothing else, asks for a spring or a balancer, with the evidence."""
     asked = (c for c in found if c.by_table and c.file == files_of(loaded)["model"] and not c.rivals)
-    return {c.where: "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total)) for c in asked}
+    return {
+        (c.where, c.what): "{:.3g} % missed without, {:.3g} % with it".format(*(100 * x for x in c.total))
+        for c in asked
+    }
 
 
 def _doubted_table(result: Result) -> Table | None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.calibrate import calibrated, worthwhile
+from ident.compare.causes.elastic import SPRING, lacked
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import EstimationError, LogError
 from ident.estimate import Estimate, estimated
@@ -110,14 +111,18 @@ def with_terms(loaded: Loaded, told: list[Warned], tell: Tell = logged) -> Loade
     return replace(found, processing=processing_of(replace(found, processing=None)))  # what was missed hid their noise
 
 
-def with_springs(loaded: Loaded, springs: Mapping[str, str], told: list[Warned]) -> Loaded:
-    """Return an experiment with springs that its CAD's links ask for, and say so; springs: joint -> evidence."""
-    for joint, evidence in springs.items():
-        line = below("model", *lines([Spring((joint,))]))
+def with_springs(loaded: Loaded, springs: Mapping[tuple[str, str], str], told: list[Warned]) -> Loaded:
+    """Return an experiment with what its CAD's links ask for, and say so; springs: joint and words -> evidence."""
+    terms = loaded.model.terms
+    for (joint, what), evidence in springs.items():
+        more = lacked(joint, what)
+        asked = "a spring" if what == SPRING else "a balancer"
+        line = below("model", *lines(more))
         told.append(
-            Warned("model", "elastic", f"CAD's links ask for a spring at '{joint}' ({evidence}): {line} is taken")
+            Warned("model", "elastic", f"CAD's links ask for {asked} at '{joint}' ({evidence}): {line} is taken")
         )
-    model = replace(loaded.model, terms=(*loaded.model.terms, Spring(tuple(springs))))
+        terms = (*terms, *more)
+    model = replace(loaded.model, terms=terms)
     return replace(loaded, model=model, base=base_parameters(model))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.cad.table import COLUMNS, Cad
 from ident.compare.causes.described import DH, Described
+from ident.compare.causes.elastic import BALANCED, SPRING, elastic, lacked
 from ident.compare.causes.mistakes import WEIGHTLESS, Mistake, pulled
 from ident.compare.causes.other_geometries import REVERSED, asked_for, size_of, usual_ones
 from ident.compare.causes.reading import Reading
@@ -27,9 +28,7 @@ from ident.compare.doctor.hypotheses import Hypothesis, Move, OtherView, TorqueG
 from ident.compare.doctor.search import Search
 from ident.compare.doctor.words import WHOLE, WITHOUT
 from ident.logs.motion import Motion
-from ident.model import Spring
 from ident.model.model import Model
-from ident.model.term import Term
 from ident.model.terms import lines
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
@@ -90,6 +89,8 @@ class Found:
                 return True
             case Unexplained(part="density", asked=(factor,)):
                 return abs(log(factor)) <= DENSITIES
+            case OtherView(_, "elastic") if self.fault.what == BALANCED:
+                return not self.fault.asserted
             case OtherView() if (
                 size_of(self.fault.what)[1] or self.after.relative > _OTHER_HELPS * self.before.relative
             ):
@@ -149,7 +150,7 @@ def table_search(
             settled=table.settled,
             motions=[replace(m, tau=gains * m.tau) for m in motions],
             geometries=geometries,
-            springs=_springs(model) if motions else {},
+            springs=elastic(model) if motions else {},
             tolerance=tolerance,
             gain_error=_GAIN_ERROR,
             zero_error=_ZERO_ERROR,
@@ -179,8 +180,15 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
 
 
 def _doubted(fault: Fault, robot: Robot) -> Fault:
-    """Return a fault with what a large gain of a joint that carries weight, or one factor of all masses, may be."""
+    """Return a fault with what a large gain of a joint that carries weight, or one factor of all masses, may be.
+
+    A spring and a balancer of one joint are no rivals: with the one, the other is asked for next where it lacks.
+    """
     match fault.move:
+        case OtherView(_, "elastic"):
+            either = {f"{fault.where}: {what}" for what in (SPRING, BALANCED)}
+            rivals = tuple(r for r in fault.rivals if r not in either)
+            return replace(fault, asserted=not rivals, rivals=rivals)
         case TorqueGain(j, factor) if factor > _LACKS and pulled(robot)[j]:
             return replace(fault, asserted=False, rivals=(*fault.rivals, f"{fault.where}: {WEIGHTLESS}"))
     if scales_all(fault):
@@ -212,25 +220,13 @@ def own_gains(E: Evidence) -> Array:
 def _told(weigher: Weigher, reading: Reading, search: Search, state: Hypothesis) -> Weighed:
     """Return what a table leaves of the torques under a hypothesis."""
     robot = search.space.robots.get(state.view, reading.robot)
-    terms = tuple(term for view, term in search.space.terms.items() if view == state.view)
+    terms = search.space.terms.get(state.view, ())
     torques = np.diag(state.gains) @ reading.torques
     seen = replace(reading, robot=robot, torques=torques, terms=(*reading.terms, *terms))
     links = search.space.inertials(state)
     for extra in state.extras:
         links[extra.link] += search.extra_body(search.without(state, extra), extra)[0]
     return weigher.told(seen, links)
-
-
-def _springs(model: Model) -> dict[str, Term]:
-    """Return the spring that each joint may have which the model lacks, by what is then lacking.
-
-    Links that are free make up for a spring about as well as for gravity, which a table does not.
-    """
-    return {
-        f"{joint}: the model lacks a spring at it": Spring((joint,))
-        for joint in model.robot.joint_names
-        if f"{joint}.{Spring.kind.name}" not in model.names
-    }
 
 
 def _mend(fault: Fault, table: Table, robot: Robot) -> str:
@@ -252,7 +248,7 @@ def _mend(fault: Fault, table: Table, robot: Robot) -> str:
     if fault.kind == "geometry":
         return "describe the robot so"
     if fault.kind == "elastic":
-        return f"add it: {below('model', *lines((Spring((fault.where,)),)))}"
+        return f"add it: {below('model', *lines(lacked(fault.where, fault.what)))}"
     if fault.kind == "extra":
         return "measure the link with all that is fixed to it, and export its report again"
     if fault.kind == "torque sign":

@@ -53,7 +53,7 @@ def searching(
     settled: Collection[tuple[str, str]] = (),
     motions: Sequence[Motion] = (),
     geometries: Mapping[str, Robot] | None = None,
-    springs: Mapping[str, Term] | None = None,
+    springs: Mapping[str, tuple[Term, ...]] | None = None,
     tolerance: float | None = None,
     gain_error: float = 0.0,
     zero_error: float = 0.0,
@@ -80,7 +80,7 @@ def searching(
 
     def look(view: str, gains: Array) -> Evidence:
         if view not in factors:
-            more = (springs[view],) if springs and view in springs else ()
+            more = (springs or {}).get(view, ())
             seen = replace(model, robot=others.get(view, robot), terms=(*model.terms, *more))
             factors[view] = (seen, compress(seen, motions))
         return evidence(*factors[view], given, gains, motions if zero_error else ())

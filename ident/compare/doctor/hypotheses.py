@@ -189,7 +189,7 @@ class Hypothesis:
 
 
 def views_of(
-    robot: Robot, geometries: Mapping[str, Robot], springs: Mapping[str, Term]
+    robot: Robot, geometries: Mapping[str, Robot], springs: Mapping[str, tuple[Term, ...]]
 ) -> tuple[dict[str, Robot], list[OtherView]]:
     """Return robots by the names of views in which gravity or geometry is another one, and these views and springs."""
     others: dict[str, Robot] = {}
@@ -226,7 +226,7 @@ class Space:
     views: tuple[OtherView, ...]
     robots: Mapping[str, Robot]
     density_error: float = 0.0
-    terms: Mapping[str, Term] = field(default_factory=dict)
+    terms: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)
 
     def setting_in(self, view: str) -> Setting:
         """Return the setting of mistakes in a view: frames are those of its geometry."""

@@ -213,8 +213,8 @@ def columns(
 ) -> Array:
     """Return those columns, (n_entries, N), from q, qd, qdd (N, n); ModelError for a signal that nobody gives.
 
-    signals: those of `RECORDED`, (N,) or (N, n), by name, and RUN_UP (K, n); made: takes what other terms of the same
-    rows ask for, too.
+    signals: those of `RECORDED`, (N,) or (N, n), by name, and RUN_UP (K, n), and of `SIGNALS` what is not to be made
+    here; made: takes what other terms of the same rows ask for, too.
     """
     made = {} if made is None else made
     whole = getattr(term, "torques", None)
@@ -222,13 +222,13 @@ def columns(
         return np.asarray(whole(q, qd, qdd, signals))
     more = {}
     for name in getattr(term, "needs", ()):
-        if name in SIGNALS:
+        if name in signals:
+            more[name] = signals[name] if np.ndim(signals[name]) == 1 else _seen(term, robot, signals[name])
+        elif name in SIGNALS:
             key = name, np.array(getattr(term, "inertials", ())).tobytes()
             if key not in made:
                 made[key] = SIGNALS[name](term, robot, q, qd, qdd)
             more[name] = _seen(term, robot, made[key])
-        elif name in signals:
-            more[name] = signals[name] if np.ndim(signals[name]) == 1 else _seen(term, robot, signals[name])
         else:
             there = (*SIGNALS, *(given for given in signals if given != RUN_UP))
             problem = f"{term.kind.words} asks for the signal '{name}', which nobody gives{nearest(name, there)}"

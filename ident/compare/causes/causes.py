@@ -199,6 +199,8 @@ def _examined(
         slight = ordinary((best, *near), now, noise) or spoils_little(fine, now, best.weighed, best.mistake)
         causes.append(_cause(best, near, now, fine, slight))
         reading, now = best.weighed.reading, best.weighed
+        if fine.takes_load(now) and rough.takes_load(now):
+            now = fine.weighed(reading, bodies=True)
         firm = firm if slight else best.mistake.without(firm, best.value)
     may = may_examine(reading)
     told = slid(fine, model, reading, prior) if may else []

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.causes.reading import STRETCHES, Reading, Rows
+from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import IdentError
 from ident.estimate.bounds import Bounds
 from ident.estimate.cones import Coordinates
@@ -101,7 +102,19 @@ class Weigher:
         self._made: dict[tuple[object, ...], Array] = {}
         self.independent = float(len(rows.keep))
         self.plain = self.weighed(Reading.plain(model.robot), left_out=False)
+        if self.takes_load(self.plain):
+            self.plain = self.weighed(self.plain.reading, left_out=False)
         self.independent = self._independent(self.plain)
+
+    def takes_load(self, state: Weighed) -> bool:
+        """Return whether friction grows with load, and take the joints' load from what a reading tells, from now on.
+
+        A load of given links would follow each mistake, and mistakes make up for what is off in these links.
+        """
+        some = any("load" in getattr(term, "needs", ()) for term in self.columns(state.reading).model.terms)
+        if some:
+            self.rows, self._made = _with_load(self.rows, state), {}
+        return some
 
     def columns(self, reading: Reading) -> Columns:
         """Return where the columns of the model of this reading's robot stand."""
@@ -253,8 +266,8 @@ class Weigher:
         """Return the torques (N, n) that a log of a motion t (N,), q, qd, qdd (N, n) would have under a reading."""
         keep = np.ones(q.shape, dtype=bool)
         moved = copy(self)
-        moved.rows = Rows(t, q, qd, qdd, np.zeros_like(q), (0,), (((), 1),), keep, ((0, len(t)),), {"time": t})
-        moved._made = {}
+        rows = Rows(t, q, qd, qdd, np.zeros_like(q), (0,), (((), 1),), keep, ((0, len(t)),), {"time": t})
+        moved.rows, moved._made = _with_load(rows, state), {}
         return -moved.left_in_log(
             replace(state, reading=replace(state.reading, loads=(), apart=(), turned=(), rubbing=(), ignored=()))
         )
@@ -288,8 +301,7 @@ class Weigher:
     def _columns_of(self, columns: Columns, reading: Reading, rows: Rows) -> Array:
         """Return the packed columns (M, width) of the samples that a reading makes of the rows."""
         model = columns.model
-        asks = any(getattr(term, "needs", ()) for term in model.terms)  # for the load on this robot, maybe
-        key = "terms", *reading.moved, repr(model.terms[len(self._model.terms) :]), asks and model.robot.fingerprint()
+        key = "terms", *reading.moved, repr(model.terms[len(self._model.terms) :])
         # friction was chosen for velocities as they are declared: a clock that is off bends its law, and tells nothing
         qd = reading.clock * rows.qd
         terms = self._once(key, lambda: model.term_columns(rows.q, qd, rows.qdd, signals=rows.signals))
@@ -374,6 +386,13 @@ class Weigher:
             last = int(np.argmax(alike < _ALIKE)) or len(x)
             found.append(len(x) / (1.0 + 2.0 * float(np.sum(alike[1:last]))))
         return min(found, default=float(len(r)))
+
+
+def _with_load(rows: Rows, state: Weighed) -> Rows:
+    """Return samples with the load on the joints that a reading's parameters tell."""
+    read, robot = state.reading.of(rows), state.reading.robot
+    links = state.phi[: 10 * robot.n].reshape(robot.n, 10)
+    return replace(rows, signals=rows.signals | {"load": inverse_dynamics(robot, links, read.q, read.qd, read.qdd)})
 
 
 def _residual(columns: Columns, Y: Array, tau: Array, phi: Array) -> Array:

@@ -12,7 +12,7 @@ from test_rest import arm
 from ident.errors import EstimationError
 from ident.estimate import estimated
 from ident.estimate.estimators import folds
-from ident.logs.motion import Motion
+from ident.logs.motion import Motion, one_way
 from ident.model import torque
 from ident.pipelines.identify import fit
 from ident.regression import compress, regression, repeats_joined
@@ -77,6 +77,26 @@ def test_the_same_motion_on_another_day_is_no_motion_never_seen(joints: int) -> 
     whole, same, unlike = (compress(model, [m]) for m in (fitted, later, replace(other, name="other")))
     assert (repeated_in(same, whole) is not None) == (joints == 6)
     assert repeated_in(unlike, whole) is None
+
+
+def test_a_way_is_known_again_whenever_it_begins_and_another_one_is_not() -> None:
+    """However alike are the mean squares of two motions between random points."""
+    rng = np.random.default_rng(6)
+    t = np.arange(6000) / 200
+
+    def moves() -> Motion:
+        points, at = rng.uniform(-2.0, 2.0, (17, 6)), np.arange(17) * 2.0
+        q = np.column_stack([np.interp(t, at, x) for x in points.T])
+        return Motion("moves", t, q, 0 * q, 0 * q, 0 * q, np.ones(q.shape, bool))
+
+    one, other = moves(), moves()
+    part, keep = slice(1500, 5500), np.ones((4000, 6), bool)
+    q = one.q[part] + 1e-3 * rng.normal(size=(4000, 6))
+    later = [Motion("b", 1.002 * t[part], q, 0 * q, 0 * q, 0 * q, keep)]
+    assert one_way([one], later)
+    assert one_way(later, [one])
+    assert not one_way([other], later)
+    assert not one_way([one], [other])
 
 
 @pytest.mark.slow

@@ -277,10 +277,8 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     alone = of_table == found and not elsewhere
     prior = mended_prior(loaded, seen.diagnosis) if alone and seen.diagnosis else None
     if prior is None and not (harmless(result) and alone):
-        found, late = tuple(c for c in found if not already_doubted(c, estimate.implausible)), 0.0
-        lagging = found and all(LATE in c.what or BLURRED in c.what for c in found)
-        if lagging and (doubted := next((c for c in seen.causes if _late(c)), None)):
-            found, late = _lagging(loaded, found[0], doubted.value)
+        found = tuple(c for c in found if not already_doubted(c, estimate.implausible))
+        found, late = _how_late(loaded, found, seen)
         return replace(estimate, causes=found), (), Anew(late, springs)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in of_table)
     return replace(estimate, noted=of_table), told, Anew(springs=springs, prior=prior)
@@ -313,9 +311,10 @@ def _of_known_bodies(
 ) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
     """Return what `doctored` does where only CAD's bodies may tell; table: theirs, if doubted; asked: seen without."""
     loaded = result.loaded
-    found, seen = tuple[NamedCause, ...](), Corrected()
+    found, late, seen = tuple[NamedCause, ...](), 0.0, Corrected()
     if known_well(result):
         whole, found = with_bodies(loaded, tell, asked)
+        found, late = _how_late(loaded, found, whole)
         of_cad = tuple(c for c in whole.causes if c.mistake.file == "table" and not c.ordinary and c.asserted)
         seen = Corrected(of_cad, prior=mended_prior(loaded, whole.diagnosis) if whole.diagnosis else None)
     elif table is not None and result.regression is not None:
@@ -323,7 +322,7 @@ def _of_known_bodies(
         found = with_bodies(loaded, tell, asked)[1] if seen.elsewhere else ()
     if found or seen.elsewhere or not seen.causes:
         told = () if found else tuple(_differs(result))
-        return replace(estimate, causes=found), told, Anew(springs=_springs(found, loaded))
+        return replace(estimate, causes=found), told, Anew(late, _springs(found, loaded))
     named = tuple(_named(c, loaded) for c in seen.causes)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in named)
     return replace(estimate, noted=named), told, Anew(prior=seen.prior)
@@ -360,6 +359,13 @@ def _late(cause: Cause) -> bool:
     """
     alike = any(word in rival for rival in cause.rivals for word in (LATE, BLURRED, STAMPED))
     return cause.mistake.kind in ("delay", "blur") and not cause.ordinary and (cause.asserted or alike)
+
+
+def _how_late(loaded: Loaded, found: tuple[NamedCause, ...], seen: Examination) -> tuple[tuple[NamedCause, ...], float]:
+    """Return causes, and by how much torques are to be read late [s] where these say nothing else."""
+    lagging = found and all(LATE in c.what or BLURRED in c.what for c in found)
+    doubted = next((c for c in seen.causes if _late(c)), None) if lagging else None
+    return (found, 0.0) if doubted is None else _lagging(loaded, found[0], doubted.value)
 
 
 def _lagging(loaded: Loaded, cause: NamedCause, value: float) -> tuple[tuple[NamedCause, ...], float]:

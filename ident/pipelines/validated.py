@@ -18,6 +18,7 @@ from ident.files import FITTED, file_sha256
 from ident.logs import Motion
 from ident.logs.log import read_columns
 from ident.logs.manifest import Recording
+from ident.logs.motion import one_way
 from ident.logs.readers.formats import Chunk, first_stamp, locate, seconds
 from ident.model import WarmUp
 from ident.pipelines.estimated import as_estimated
@@ -69,6 +70,8 @@ def validated(
         standing=fit.min_speed,
         covariance=estimate.covariance,
     )
+    if fitted is not None and set(fitted.recordings) <= set(experiment.fit):
+        validation = _one_way(loaded, validation)
     validation = _seen(loaded, estimate, validation, anew=fitted is None)
     validation = _as_warm(validation, warned) if _WARM in predictions else validation
     well = {r.recording for r in validation.recordings if r.of("identified").relative_total <= PREDICTED}
@@ -101,6 +104,22 @@ def _seen(loaded: Loaded, estimate: Estimate, validation: Validation, *, anew: b
         held_out = False if same not in (None, r.recording) else r.held_out
         found.append(replace(r, held_out=held_out, again=r.again or r.recording in again))
     return replace(validation, recordings=tuple(found), warnings=(*validation.warnings, *told))
+
+
+def _one_way(loaded: Loaded, validation: Validation) -> Validation:
+    """Return a validation whose repeats go a way that was fitted: others move as much and as fast by chance."""
+    if not any(r.again for r in validation.recordings):
+        return validation
+
+    def positions(name: str) -> list[Motion]:
+        return list(motions(loaded, [name], None, []))
+
+    fitted = [positions(name) for name in loaded.experiment.fit]
+    found = (
+        replace(r, again=r.again and any(one_way(positions(r.recording), other) for other in fitted))
+        for r in validation.recordings
+    )
+    return replace(validation, recordings=tuple(found))
 
 
 def _as_warm(validation: Validation, warned: list[Warned]) -> Validation:

@@ -170,6 +170,20 @@ def test_a_table_does_not_make_up_for_a_wrong_robot_file(made, once, tmp_path):
         assert not (there / "refined.csv").exists()
 
 
+def test_what_a_few_per_cent_of_a_centre_would_do_is_no_balancer(made, tmp_path):
+    there = tmp_path / "three"
+    shutil.copytree(made[0], there)
+    rows = np.loadtxt(there / "motion.csv", delimiter=",", skiprows=1)
+    rows[:, 5] += 0.04 * rows[:, 5].std() * np.sin(rows[:, 2] - 0.2)
+    np.savetxt(there / "motion.csv", rows, delimiter=",", header="t,q1,q2,q3,tau1,tau2,tau3", comments="")
+    result = run("doctor", there)
+    assert "PROBLEM: joint2" not in result.output, result.output
+    text = (there / "experiment.toml").read_text(encoding="utf-8")
+    (there / "experiment.toml").write_text(text.partition("[model]")[0], encoding="utf-8")
+    result = run("doctor", there)
+    assert "ripple =" not in result.output + result.stderr
+
+
 PULLS = {
     "the model lacks a spring": (lambda q: 25.0 * q, "spring = "),
     "the model lacks what balances it": (lambda q: -25.0 * np.sin(q - 0.2), "ripple = { per_turn = 1"),

@@ -737,6 +737,10 @@ def test_hysteresis_is_a_state_that_the_code_of_every_language_carries_along(tmp
     assert "# z belongs to joint1.hysteresis, joint2.hysteresis, joint3.hysteresis, joint2.hysteresis2." in (
         done.path.read_text()
     )
+    assert "joint2.hysteresis2" in "".join(export_to("urdf", x.estimate, tmp_path / "x.urdf", robot=x.robot).notes)
+    own = [x.theta[x.model.names.index(f"joint2.{name}")] for name in ("coulomb", "hysteresis", "hysteresis2")]
+    found = re.search(r'"joint2".*?friction="([^"]*)"', (tmp_path / "x.urdf").read_text(), re.DOTALL)
+    assert float(found[1]) == pytest.approx(sum(own))
     made = module(done.path)
     made.self_test()
     header = x.write("c", tmp_path / "c.h")

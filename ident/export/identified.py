@@ -20,7 +20,7 @@ from ident.errors import EstimationError, InfeasibleError, ModelError
 from ident.estimate.estimate import DIGITS, Estimate, require_same, rounded, undetermined_told
 from ident.estimate.prior import natural_jacobian
 from ident.export.gate import admitted, fingerprint
-from ident.model import DriveInertia, Spring, Viscous
+from ident.model import DriveInertia, Hysteresis, Spring, Viscous
 from ident.model.standard import COULOMB
 from ident.model.term import Kind
 from ident.model.terms import kind_of, law_of, plain
@@ -62,6 +62,8 @@ def exportable(estimate: Estimate, robot: Robot | None = None) -> Array:
 #: The places that simulators have for joint terms.
 MOTOR = ARMATURE, DAMPING, FRICTION = DriveInertia.kind, Viscous.kind, COULOMB
 SPRING = Spring.kind
+#: What a place holds beside its own kind: once a joint slides, hysteresis is Coulomb friction.
+HELD = {FRICTION: (Hysteresis.kind,)}
 
 
 #: A file's content, and notes on what it cannot hold and what its user has to know.
@@ -126,16 +128,16 @@ class Identified:
         return {joint: shape["rest"] for joint, shape in own.items() if "rest" in shape and not other}
 
     def per_joint(self, kind: Kind) -> Mapping[str, float]:
-        """Return the joints' own parameters of one kind by joint; those of coupled motors have other names.
+        """Return the joints' own parameters of one kind, and what else its place holds, by joint.
 
-        Those of which nothing is known, neither by the logs nor by the prior, are left out, and springs whose rest is
-        not known. Raises ModelError for a negative drive inertia or friction, which no simulator takes.
+        Those of coupled motors have other names. Those of which nothing is known, neither by the logs nor by the prior,
+        are left out, and springs whose rest is not known.
+        Raises ModelError for a negative drive inertia or friction, which no simulator takes.
         """
         found = {
-            joint: self.terms[f"{joint}.{kind.name}"]
+            joint: float(rounded(np.array(sum(self.terms[name] for name in own))))
             for joint in self.estimate.joints
-            if f"{joint}.{kind.name}" in self.terms.keys() - set(self.unknown)
-            if kind != SPRING or joint in self.rests
+            if (own := self._held(joint, kind)) and (kind != SPRING or joint in self.rests)
         }
         for joint, value in found.items():
             if value < 0 and plain()[kind.name].nonnegative:
@@ -143,10 +145,21 @@ class Identified:
                 raise ModelError(problem, fix="Fit with the constrained estimator, which keeps it there")
         return found
 
+    def _held(self, joint: str, kind: Kind) -> list[str]:
+        """Return the names of a joint's own parameters that a place of this kind holds."""
+        kinds = {kind, *HELD.get(kind, ())}
+        own = (name for name in self.terms if name.rpartition(".")[0] == joint and kind_of(name) in kinds)
+        return [name for name in own if name not in self.unknown]
+
     def about(self, *places: Kind) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return head and notes of a file of a target that has these places only for joint terms."""
-        placed = {f"{joint}.{kind.name}" for kind in places for joint in self.per_joint(kind)}
-        return self.without([name for name in self.terms if name not in placed and name not in self.unknown])
+        placed = {name for kind in places for joint in self.per_joint(kind) for name in self._held(joint, kind)}
+        head, notes = self.without([name for name in self.terms if name not in placed and name not in self.unknown])
+        remembers = [name for name in self.terms if name in placed and kind_of(name) in HELD[FRICTION]]
+        if remembers:
+            values = ", ".join(f"{name} {self.terms[name]:.10g}" for name in remembers)
+            notes += (f"Counted as Coulomb friction here, without the way on which it builds up: {values}.",)
+        return head, notes
 
     def without(self, left: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return head and notes of a file that lacks these joint parameters: what was validated had them."""

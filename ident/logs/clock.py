@@ -63,8 +63,6 @@ def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
 
 def _silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     q = log.q
-    if len(q) < 4 * SIDES[0]:
-        return None
     steps = np.array([position_quantum(x) or _least_step(x) for x in q[:_SEEN].T])
     count, sound = np.ones(len(q) - 1), np.ones(len(q), dtype=bool)
     for rows, better in _repeated(log, steps):

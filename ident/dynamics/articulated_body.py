@@ -71,6 +71,19 @@ def _turned(r: Any, b: Any) -> Any:
     return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
 
 
+@njit(inline="always")
+def _less(s: Any, x: Any, y: Any) -> Any:
+    """Return S - x y^T, which is symmetric as S is."""
+    return (
+        s[0] - x[0] * y[0],
+        s[1] - x[0] * y[1],
+        s[2] - x[0] * y[2],
+        s[3] - x[1] * y[1],
+        s[4] - x[1] * y[2],
+        s[5] - x[2] * y[2],
+    )
+
+
 @njit(error_model="numpy")
 def articulated_body(
     tree: Any, inertials: Any, drive: Any, q: Any, qd: Any, tau: Any, wrench: Any, work: Any, out: Any
@@ -129,34 +142,12 @@ def articulated_body(
         store(x, k + _D + 1, left)
         parent = tree.parent[i]
         if parent >= 0:
-            n0, n1, n2 = times(inverse, un)
-            f0, f1, f2 = times(inverse, uf)
-            a = (
-                a[0] - n0 * un[0],
-                a[1] - n0 * un[1],
-                a[2] - n0 * un[2],
-                a[3] - n1 * un[1],
-                a[4] - n1 * un[2],
-                a[5] - n2 * un[2],
-            )
+            n_, f_ = times(inverse, un), times(inverse, uf)
+            a, c = _less(a, n_, un), _less(c, f_, uf)
             b = (
-                b[0] - n0 * uf[0],
-                b[1] - n0 * uf[1],
-                b[2] - n0 * uf[2],
-                b[3] - n1 * uf[0],
-                b[4] - n1 * uf[1],
-                b[5] - n1 * uf[2],
-                b[6] - n2 * uf[0],
-                b[7] - n2 * uf[1],
-                b[8] - n2 * uf[2],
-            )
-            c = (
-                c[0] - f0 * uf[0],
-                c[1] - f0 * uf[1],
-                c[2] - f0 * uf[2],
-                c[3] - f1 * uf[1],
-                c[4] - f1 * uf[2],
-                c[5] - f2 * uf[2],
+                minus((b[0], b[1], b[2]), times(n_[0], uf))
+                + minus((b[3], b[4], b[5]), times(n_[1], uf))
+                + minus((b[6], b[7], b[8]), times(n_[2], uf))
             )
             ca, cl = load3(x, k + _C), load3(x, k + _C + 3)
             push = inverse * left

@@ -122,14 +122,10 @@ def inverse_dynamics(
     its surroundings exert on each link. Recursive Newton-Euler by the regressor's sweep (Luh, Walker, Paul 1980). For
     another gravity see `Robot.with_gravity`. Raises ModelError when a shape does not fit or a number is not finite.
     """
-    from ident.dynamics.kernels import inverse_dynamics_rows
-
     q, qd, qdd = batch(robot, q=q, qd=qd, qdd=qdd)
     theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
-    out = np.empty((len(q), robot.n))
     with kernel_threads(len(q)):
-        inverse_dynamics_rows(tree(robot), theta, q, qd, qdd, wrench_rows(robot, wrenches, len(q)), out)
-    return out
+        return newton_euler(tree(robot), theta, q, qd, qdd, wrench_rows(robot, wrenches, len(q)))
 
 
 def inverse_dynamics_pull_back(
@@ -151,11 +147,42 @@ def inverse_dynamics_pull_back(
     return np.ascontiguousarray(out.reshape(len(q), 3, robot.n).transpose(1, 0, 2))
 
 
-def wrench_rows(robot: Robot, wrenches: ArrayLike | None, samples: int) -> Array:
-    """Return wrenches as checked rows (N, 6 n), (0, 6 n) when there are none; ModelError when they do not fit."""
+def wrench_rows(robot: Robot, wrenches: ArrayLike | None, samples: int) -> Array | None:
+    """Return wrenches as checked rows (N, 6 n), None when there are none; ModelError when they do not fit."""
     if wrenches is None:
-        return checked(np.empty((0, 6 * robot.n)), (0, 6 * robot.n), "wrenches", ModelError)
+        return None
     return checked(wrenches, (samples, robot.n, 6), "wrenches", ModelError).reshape(samples, 6 * robot.n)
+
+
+def newton_euler(arm: Tree, inertials: Array, q: Array, qd: Array, qdd: Array, wrenches: Array | None = None) -> Array:
+    """Return the torques (N, n) of C-contiguous q, qd, qdd (N, n) that nobody checks; wrenches (N, 6 n)."""
+    from ident.dynamics.kernels import inverse_dynamics_rows
+
+    out = np.empty(q.shape)
+    inverse_dynamics_rows(arm, inertials, *_read_only(q, qd, qdd, wrenches), out)
+    return out
+
+
+def articulated(
+    arm: Tree, inertials: Array, drive: Array, q: Array, qd: Array, tau: Array, wrenches: Array | None = None
+) -> Array:
+    """Return the accelerations (N, n) of C-contiguous q, qd, tau (N, n) that nobody checks; wrenches (N, 6 n).
+
+    drive: as `drive_rows` returns it; NaN or infinite where a joint moves nothing.
+    """
+    from ident.dynamics.articulated_body import forward_dynamics_rows
+
+    out = np.empty(q.shape)
+    forward_dynamics_rows(arm, inertials, drive, *_read_only(q, qd, tau, wrenches), out)
+    return out
+
+
+def _read_only(q: Array, *others: Array | None) -> list[Array]:
+    """Return arrays as the type that the kernels are compiled for, (0, 6 n) for no wrenches."""
+    views = [np.empty((0, 6 * q.shape[1])) if x is None else x.view() for x in (q, *others)]
+    for view in views:
+        view.setflags(write=False)
+    return views
 
 
 def batch(robot: Robot, **states: ArrayLike) -> tuple[Array, ...]:
@@ -184,29 +211,22 @@ def mass_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike) -> Array:
 
 
 def accelerated(arm: Tree, inertials: Array, q: Array) -> Array:
-    """Return D (N, n, n) of checked inertials (n, 10) and q (N, n)."""
+    """Return D (N, n, n) of checked inertials (n, 10) and C-contiguous q (N, n)."""
     from ident.dynamics.place_kernels import mass_matrix_rows
 
     samples, n = q.shape
     out = np.zeros((samples, n * n))
     with kernel_threads(samples):
-        mass_matrix_rows(arm, inertials, q, out)
+        mass_matrix_rows(arm, inertials, *_read_only(q), out)
     return out.reshape(samples, n, n)
 
 
 def _weightless(arm: Tree, inertials: Array, q: Array, qd: Array, qdd: Array) -> Array:
     """Return the torques (N, m, n) of m motions qd, qdd, (m, n) or (N, m, n), at each of q (N, n), without gravity."""
-    from ident.dynamics.kernels import inverse_dynamics_rows
-
     shape = np.broadcast_shapes(q[:, None].shape, qd.shape, qdd.shape)
     rows = [np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(-1, shape[-1]) for x in (q[:, None], qd, qdd)]
-    for x in rows:
-        x.setflags(write=False)  # the type that the kernels are compiled for
-    out = np.empty(rows[0].shape)
-    none = checked(np.empty((0, 6 * shape[-1])), (0, None), "wrenches")
-    with kernel_threads(len(out)):
-        inverse_dynamics_rows(arm._replace(gravity=np.zeros(3)), inertials, *rows, none, out)
-    return out.reshape(shape)
+    with kernel_threads(len(rows[0])):
+        return newton_euler(arm._replace(gravity=np.zeros(3)), inertials, *rows).reshape(shape)
 
 
 def coriolis_matrix(robot: Robot, inertials: ArrayLike, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -317,14 +337,11 @@ def forward_dynamics(
     Articulated bodies, O(n) (Featherstone 2008, table 7.1). Raises ModelError when a shape does not fit, a number is
     not finite, or the torque of some joint moves nothing (no mass or drive inertia to accelerate), naming the joint.
     """
-    from ident.dynamics.articulated_body import forward_dynamics_rows
-
     q, qd, tau = batch(robot, q=q, qd=qd, tau=tau)
     theta = checked(inertials, (robot.n, 10), "inertials", ModelError)
     drive = drive_rows(robot, theta, armature)
-    out = np.empty((len(q), robot.n))
     with kernel_threads(len(q)):
-        forward_dynamics_rows(tree(robot), theta, drive, q, qd, tau, wrench_rows(robot, wrenches, len(q)), out)
+        out = articulated(tree(robot), theta, drive, q, qd, tau, wrench_rows(robot, wrenches, len(q)))
     if not np.isfinite(out).all():
         sample = int(np.argmin(np.isfinite(out).all(axis=1)))
         D = mass_matrix(robot, theta, q[sample][None])[0] + np.diag(drive[0])

@@ -213,7 +213,7 @@ class LogDetNewton:
             d, ds, dy, slope = self._direction(local, local.gradient + weight * local.linear, shift, aim, y, s)
             enough = max(min(ACCURACY * size, _CONVERGED * weight), _ROUNDING * size, target.rounding)
             found = mu <= last and -slope < enough
-            L, R, step, x = moved(local.B, local.inverse, local.v, d, shift, _fall(ds / s), _INSIDE)
+            L, R, step = moved(local.B, local.inverse, local.v, d, shift, _fall(ds / s), _INSIDE)
             # each Z and y goes its own way: they only shape the quadratic model
             terms, y = terms + step * d[links:], np.maximum(y + dy, (1.0 - _INSIDE) * y)
             if found:
@@ -221,7 +221,7 @@ class LogDetNewton:
             if not far and step < _STRAIGHT:
                 return None
             far = True
-            r, s = target.A @ np.append(x, terms) - target.z, s + step * ds
+            r, s = target.A @ _joined(L, terms) - target.z, s + step * ds
             mu *= _FALL ** (2.0 * step)
         self.lost += time.process_time() - began
         return None
@@ -280,12 +280,12 @@ class LogDetNewton:
                 mu = short**3 * now
                 aim, shift = np.maximum(mu, aims), _diagonal(max(mu, weight or last) / v)
             d, ds, dy, _ = self._direction(local, base, shift, aim, y, s)
-            L, R, step, x = moved(local.B, local.inverse, v, d, shift, _fall(ds / s), _INSIDE)
+            L, R, step = moved(local.B, local.inverse, v, d, shift, _fall(ds / s), _INSIDE)
             terms, y = terms + step * d[links:], y + dy * _INSIDE / max(-_fall(dy / y), _INSIDE)
             if found:
                 self._halfway.setdefault(weight, halfway)
                 return _Point(L, R, terms, y)
-            r, s = target.A @ np.append(x, terms) - target.z, s + step * ds
+            r, s = target.A @ _joined(L, terms) - target.z, s + step * ds
         self.lost += time.process_time() - began
         return None
 

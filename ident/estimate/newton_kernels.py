@@ -199,27 +199,8 @@ def second_order(v: Any, d: Any, shift: Any) -> Any:
 
 
 @cached_njit(error_model="numpy")
-def _squares(L: Any) -> Any:
-    """Return the coordinates (10 n,) of L L' (n, 4, 4)."""
-    n = len(L)
-    out = np.empty(10 * n)
-    k = 0
-    for i in range(n):
-        for b in range(4):
-            for a in range(b + 1):
-                x = 0.0
-                for c in range(4):
-                    x += L[i, a, c] * L[i, b, c]
-                out[k] = x * (1.0 if a == b else 2.0 * _HALF)
-                k += 1
-    return out
-
-
-@cached_njit(error_model="numpy")
 def moved(B: Any, inverse: Any, v: Any, d: Any, shift: Any, fall: float, inside: float) -> Any:
-    """Return links L and multipliers R (n, 4, 4) after a step d (10 n,) in `scaled` coordinates, its length, and L L'.
-
-    L L' is in the coordinates of `SYMMETRIC` (10 n,).
+    """Return links L and multipliers R (n, 4, 4) after a step d (10 n,) in `scaled` coordinates, and the step's length.
 
     shift: diag(v)^-1 times what L L' R R' is to be; fall: the most negative relative change of what else must stay
     positive; inside: the share of the way to the edge that may be gone. The multipliers of each link go their own way.
@@ -242,4 +223,4 @@ def moved(B: Any, inverse: Any, v: Any, d: Any, shift: Any, fall: float, inside:
             T[i, a, a] += v[i, a]
         _times_root(B[i], S[i])
         _times_root(inverse[i], T[i])
-    return S, T, step, _squares(S)
+    return S, T, step

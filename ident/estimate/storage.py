@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import InfeasibleError, InputError, nearest
+from ident.errors import InfeasibleError, InputError, nearest, require_known
 from ident.estimate.covariance import Covariance
-from ident.estimate.estimate import Estimate, NamedCause, Structure, rounded
+from ident.estimate.estimate import Estimate, rounded
 from ident.files import write_whole
 from ident.regression.base import BaseParameters
 from ident.spatial.inertia import INERTIAL, consistency
@@ -28,8 +29,11 @@ FORMAT = JsonFormat(
     again="Fit again",
     given="Give a file that `ident fit` or `ident run` wrote",
 )
-#: Fields that stand in the file as they are: single values, and lists.
-_VALUES, _LISTS = ("estimator", "robot", "solver", "feasible", "prior"), ("links", "joints", "active", "warnings")
+#: Fields that the file holds in another form, or not at all; all others stand in it as they are.
+_APART = (
+    "base", "phi", "theta", "covariance", "sigma", "rows", "rms", "relative", "floor", "selection", "calibration",
+    "bootstrap",
+)  # fmt: skip
 _BY_JOINT = ("sigma", "rms", "relative")
 
 
@@ -71,13 +75,9 @@ def document(e: Estimate) -> dict[str, Any]:
     """Return an estimate as its file has it."""
     base = e.base
     values = [None] * len(base.standard) if e.theta is None else [float(x) for x in e.theta]
-    return {
+    return {key: _plain(getattr(e, key)) for key in _as_it_is()} | {
         "format": FORMAT.name,
-        **{key: getattr(e, key) for key in _VALUES},
-        **{key: list(getattr(e, key)) for key in (*_LISTS, "implausible", "notes")},
-        **{key: _number(getattr(e, key)) for key in ("relative_total", "condition", "condition_scaled", "weight")},
         "parameters": dict(zip(base.standard, values, strict=True)),
-        "shapes": {name: dict(shape) for name, shape in e.shapes.items()},
         "base": [
             {
                 "name": name,
@@ -99,12 +99,7 @@ def document(e: Estimate) -> dict[str, Any]:
             for j, joint in enumerate(e.joints)
         ],
         "selection": [{"weight": float(w), "error": _number(error)} for w, error in e.selection],
-        "provenance": {str(k): str(v) for k, v in e.provenance.items()},
-        "causes": _plain(e.causes),
-        "noted": _plain(e.noted),
-        "hidden": e.hidden,
         "calibration": [_calibrated(c) for c in e.calibration],
-        "structure": _plain(e.structure),
     }
 
 
@@ -130,37 +125,36 @@ def _estimate(stored: dict[str, Any], path: Path) -> Estimate:
 
     base = _base(stored["base"], standard, refuse)
     phi = np.array([entry["value"] for entry in stored["base"]], dtype=np.float64)
-    plain = {key: stored[key] for key in _VALUES} | {key: tuple(stored[key]) for key in _LISTS}
+    plain = {key: _made(hint, stored[key]) for key, hint in _as_it_is().items() if key in stored}
+    plain |= {key: _or(stored[key], float("inf")) for key in ("condition", "condition_scaled")}
     plain |= {key: np.array([_or(f[key]) for f in fit]) for key in _BY_JOINT}
     return Estimate(
         **plain,
         floor=np.array([_or(f["floor"], 0.0) for f in fit]) if all("floor" in f for f in fit) else None,
-        implausible=tuple(stored.get("implausible", ())),  # which files of earlier versions do not have
-        notes=tuple(stored.get("notes", ())),
-        causes=_made(tuple[NamedCause, ...], stored.get("causes", ())),
-        noted=_made(tuple[NamedCause, ...], stored.get("noted", ())),
-        hidden=stored.get("hidden", ""),
         base=base,
         phi=phi,
         theta=_theta(stored, base.K, phi, refuse, path),
         covariance=_covariance(stored["covariance"], len(phi), refuse),
         rows=np.array([f["samples"] for f in fit]),
-        relative_total=_or(stored["relative_total"]),
-        condition=_or(stored["condition"], float("inf")),
-        condition_scaled=_or(stored["condition_scaled"], float("inf")),
-        weight=_made(float | None, stored["weight"]),
         selection=tuple((float(t["weight"]), _or(t["error"])) for t in stored["selection"]),
-        provenance=stored["provenance"],
-        shapes=stored["shapes"],
         calibration=tuple(map(_calibration, stored.get("calibration", ()))),
-        structure=_made(Structure | None, stored.get("structure")),
     )
+
+
+def _as_it_is() -> dict[str, Any]:
+    """Return by name the types of the fields that stand in a file as they are; those of earlier versions lack some."""
+    from ident.robot.unknown import Calibrated
+
+    hints = get_type_hints(Estimate, localns={"Calibrated": Calibrated})
+    return {key: hint for key, hint in hints.items() if key not in _APART}
 
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it: dataclasses as objects, tuples as lists, numbers that are not finite as null."""
     if is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(x) for key, x in value.items()}
     if isinstance(value, tuple):
         return [_plain(x) for x in value]
     return _number(value) if isinstance(value, float) else value
@@ -199,9 +193,7 @@ def _base(entries: list[dict[str, Any]], standard: tuple[str, ...], refuse: Any)
     place = {name: i for i, name in enumerate(standard)}
     for k, entry in enumerate(entries):
         combination = entry["combination"]
-        for name in (entry["name"], *combination):
-            if name not in place:
-                raise refuse(f"there is no parameter '{name}'{nearest(name, standard)}", f"base[{k + 1}]")
+        require_known((entry["name"], *combination), place, refuse, "there is no parameter", key=f"base[{k + 1}]")
         K[k, [place[n] for n in combination]] = list(combination.values())
         if combination.get(entry["name"]) != 1.0:
             raise refuse(f"the coefficient of '{entry['name']}' must be 1", f"base[{k + 1}].combination")

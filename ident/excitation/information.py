@@ -92,13 +92,7 @@ def information(model: Model, noise: ArrayLike, *, prior: Regression | None = No
     if prior.model != model.fingerprint():
         fix = "Compress it with this model's robot and terms"
         raise ModelError("the prior log was compressed for another model", fix=fix)
-    parts = []
-    for segment in prior.segments:
-        for j, f in enumerate(segment.factors):
-            wide = np.zeros((len(f) - 1, len(columns.base.names)))
-            wide[:, columns.parameters[j]] = f[:-1, :-1]
-            parts.append(wide / noise[j])
-    return Information(columns, noise, r_factor(np.concatenate(parts)))
+    return Information(columns, noise, prior.factor(noise)[:-1, :-1])
 
 
 Criterion = Callable[[Array], tuple[float, Array]]

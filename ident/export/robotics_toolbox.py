@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,22 +22,14 @@ from ident.arrays import Array
 from ident.errors import ModelError
 from ident.export.identified import MOTOR, Identified, Written
 from ident.export.text import comment, matlab, number, numbers, rows
+from ident.robot.file import DHJoint, MDHJoint, X, Z
 from ident.robot.robot import Joint, Robot
 from ident.robot.urdf_write import com_numbers
 from ident.spatial.inertia import Pose, axis_angle
 
-_X, _Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 _CLOSE = 1e-9
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row: lengths [m], angles [rad]; theta and d are those at zero joint position."""
-
-    a: float
-    alpha: float
-    d: float
-    theta: float
+#: One row; its theta and d are those at zero joint position.
+Row = DHJoint | MDHJoint
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +70,10 @@ def dh_table(robot: Robot) -> Table:
             # every joint along its axis: with X = Rx(pi), X Rz(theta) Tz(d) = Rz(-theta) Tz(-d) X
             against = [sign < 0 for sign in signs]
             frames = [False, *against] if modified else [*against, False]  # frame 0 ... n: is it turned?
+            turns = [math.pi * (after - turned) for turned, after in pairwise(frames)]
             made = [
-                Row(r.a, math.remainder(r.alpha + math.pi * (after - turned), 2 * math.pi), sign * r.d, sign * r.theta)
-                for r, sign, turned, after in zip(rows, signs, frames[:-1], frames[1:], strict=True)
+                replace(r, alpha=math.remainder(r.alpha + turn, 2 * math.pi), d=sign * r.d, theta=sign * r.theta)
+                for r, sign, turn in zip(rows, signs, turns, strict=True)
             ]
             return Table(modified, tuple(made), tuple(frames[1:]), base @ HALF_TURN if frames[0] else base)
     raise ModelError(f"the frame of joint '{joint.name}' follows neither standard nor modified DH", fix=_OTHERS)
@@ -92,34 +86,33 @@ def _standard(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:
     """Return the row of A = Rz(theta) Tz(d) Tx(a) Rx(alpha) whose axis z, seen from the child, is sign * axis."""
     x, y, z = sign * joint.axis
     alpha = math.atan2(y, z)
-    a, off, d = axis_angle(_X, alpha) @ -joint.point
+    a, off, d = axis_angle(X, alpha) @ -joint.point
     if abs(x) > _CLOSE or abs(off) > _CLOSE:
         return None
-    beyond = Pose(np.eye(3), np.array([a, 0.0, d])) @ Pose(axis_angle(_X, alpha), np.zeros(3))
-    return _turned(joint.placement @ beyond.inverse(), Row(float(a), alpha, float(d), 0.0), first)
+    row = DHJoint(float(a), alpha, float(d))
+    return _turned(joint.placement @ row.geometry(0.0, row.d)[0].inverse(), row, first)
 
 
 def _turned(left: Pose, row: Row, first: bool) -> tuple[Row, Pose] | None:
     """Return the row with the theta of a rotation about z; of the first joint anything else is frame 0."""
     theta = math.atan2(left.rotation[1, 0], left.rotation[0, 0])
-    rest = left @ Pose(axis_angle(_Z, -theta), np.zeros(3))
+    rest = left @ Pose(axis_angle(Z, -theta), np.zeros(3))
     if np.abs(rest.matrix - np.eye(4)).max() < _CLOSE:
-        return Row(row.a, row.alpha, row.d, theta), Pose.identity()
+        return replace(row, theta=theta), Pose.identity()
     return (row, left) if first else None
 
 
 def _modified(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:
     """Return the row of A = Rx(alpha) Tx(a) Rz(theta) Tz(d)."""
-    if np.abs(sign * joint.axis - _Z).max() > _CLOSE or np.abs(joint.point).max() > _CLOSE:
+    if np.abs(sign * joint.axis - Z).max() > _CLOSE or np.abs(joint.point).max() > _CLOSE:
         return None
     r: Array = joint.placement.rotation
     alpha, theta = math.atan2(-r[1, 2], r[2, 2]), math.atan2(-r[0, 1], r[0, 0])
-    a, _, d = axis_angle(_X, -alpha) @ joint.placement.position
-    row = Row(float(a), alpha, float(d), theta)
-    made = Pose(axis_angle(_X, alpha), np.array([a, 0.0, 0.0])) @ Pose(axis_angle(_Z, theta), np.array([0.0, 0.0, d]))
-    if np.abs(made.matrix - joint.placement.matrix).max() < _CLOSE:
+    a, _, d = axis_angle(X, -alpha) @ joint.placement.position
+    row = MDHJoint(float(a), alpha, float(d), theta)
+    if np.abs(row.geometry(theta, row.d)[0].matrix - joint.placement.matrix).max() < _CLOSE:
         return row, Pose.identity()
-    return (Row(0.0, 0.0, 0.0, 0.0), joint.placement) if first else None
+    return (MDHJoint(), joint.placement) if first else None
 
 
 CONVENTIONS = (

@@ -63,8 +63,6 @@ def silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
 
 def _silent_steps(log: Log) -> tuple[Array, NDArray[np.bool_]] | None:
     q = log.q
-    if len(q) < 4 * SIDES[0]:
-        return None
     steps = np.array([position_quantum(x) or _least_step(x) for x in q[:_SEEN].T])
     count, sound = np.ones(len(q) - 1), np.ones(len(q), dtype=bool)
     for rows, better in _repeated(log, steps):
@@ -345,16 +343,7 @@ def _moved(log: Log, clock: Clock) -> Log:
 
 def only(log: Log, rows: NDArray[np.bool_]) -> Log:
     """Return some rows of a log."""
-    numbers = np.arange(len(log.t)) + log.first_row if log.numbers is None else log.numbers
-    return replace(
-        log,
-        t=log.t[rows],
-        q=log.q[rows],
-        tau=log.tau[rows],
-        qd=None if log.qd is None else log.qd[rows],
-        temperature=None if log.temperature is None else log.temperature[rows],
-        numbers=numbers[rows],
-    )
+    return replace(log, **log.each(lambda x: x[rows]) | {"numbers": log.numbered[rows]})
 
 
 def _held(q: Array) -> int:
@@ -437,13 +426,10 @@ def filled(log: Log) -> tuple[Log, NDArray[np.bool_]]:
         between = share.reshape(-1, *[1] * (x.ndim - 1))
         return np.asarray(np.concatenate([x, x[after] + between * (x[after + 1] - x[after])])[order])
 
-    q, new = line(log.q), order >= len(log.t)
+    rows, new = log.each(line), order >= len(log.t)
     each = zip(at.tolist(), count.tolist(), strict=True)
-    q[new] += np.concatenate([bend(log.t, log.q, *gap) for gap in each])
-    qd, warm = (x if x is None else line(x) for x in (log.qd, log.temperature))
-    numbers = np.arange(len(log.t)) + log.first_row if log.numbers is None else log.numbers
-    numbers = np.concatenate([numbers, numbers[after]])[order]
+    rows["q"][new] += np.concatenate([bend(log.t, log.q, *gap) for gap in each])
+    rows["numbers"] = np.concatenate([log.numbered, log.numbered[after]])[order]
     before, behind = log.margin
     margin = (before + int(np.sum(after < before)), behind + int(np.sum(after >= len(log.t) - behind)))
-    own = replace(log, t=line(log.t), q=q, tau=line(log.tau), qd=qd, temperature=warm, numbers=numbers, margin=margin)
-    return own, new
+    return replace(log, margin=margin, **rows), new

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, isfinite, pi
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -139,10 +140,20 @@ class Log:
             raise LogError("has one row only", file=self.file, key=self.name)
         return float((len(self.t) - 1) / (self.t[-1] - self.t[0]))
 
+    @property
+    def numbered(self) -> np.ndarray:
+        """The row of the file (N,), 1-based, of each sample."""
+        return np.arange(len(self.t)) + self.first_row if self.numbers is None else self.numbers
+
     def rows(self, samples: ArrayLike) -> tuple[int, ...]:
         """Return the rows of the file (1-based) of samples counted from 0."""
         at = np.atleast_1d(np.asarray(samples, dtype=np.int64))
         return tuple((at + self.first_row if self.numbers is None else self.numbers[at]).tolist())
+
+    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+        """Return by name what `change` makes of everything that has a number, or some, for each sample."""
+        samples = {name: getattr(self, name) for name in ("t", "q", "tau", "qd", "numbers", "temperature")}
+        return {name: change(x) for name, x in samples.items() if x is not None}
 
     def where(self, samples: ArrayLike) -> str:
         """Return the rows of the file, and the line of the first one, as text for a message."""
@@ -338,7 +349,7 @@ def _clock(record: Recording) -> Recording:
 
 def _dated(record: Recording) -> frozenset[str]:
     """Return the signals of a recording that are dates as text."""
-    return frozenset(("time",) if DATES in formats.units(record.time) else ())
+    return frozenset(("time",) if DATES in record.time.units() else ())
 
 
 def _chunks(
@@ -370,8 +381,9 @@ def _chunks(
 
 def _turns(position: Signal, n: int) -> list[float]:
     """Return what one turn is in each column of the positions, as it is written; infinite of lengths."""
-    units = (position.unit,) * n if isinstance(position.unit, str) else position.unit
-    return [2.0 * pi / si_factor(u, "position") if kind_of(u, "position") == "angle" else inf for u in units]
+    return [
+        2.0 * pi / si_factor(u, "position") if kind_of(u, "position") == "angle" else inf for u in position.units(n)
+    ]
 
 
 def _temperatures(record: Recording, raw: dict[str, Chunk], robot: Robot, manifest: Manifest) -> Array | None:
@@ -402,7 +414,7 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
         problem = f"{signal.quantity} has {plural(len(columns), 'column')}, robot '{robot.name}' has {n} joints"
         fix = f"Name one column per joint, in the order {', '.join(robot.joint_names)}"
         raise LogError(problem, file=manifest.file, fix=fix)
-    units = (signal.unit,) * n if isinstance(signal.unit, str) else signal.unit
+    units = signal.units(n)
     gains = np.broadcast_to(np.asarray(signal.gain), (n,)) if np.size(signal.gain) in (1, n) else None
     if gains is None or len(units) != n:
         raise LogError(f"unit or gain of {signal.quantity} is not one per joint", file=manifest.file)

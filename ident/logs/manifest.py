@@ -104,6 +104,10 @@ class Signal:
     rate_hz: float | None = None
     """No column: the time of uniform rows [Hz]."""
 
+    def units(self, count: int = 1) -> tuple[str, ...]:
+        """Return the unit of each of so many columns, as far as one unit does not say it of all."""
+        return (self.unit,) * count if isinstance(self.unit, str) else self.unit
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -323,7 +327,7 @@ def _signal(quantity: Quantity, given: Table) -> Signal:
         raise given.error("", "names no columns", "Give columns = [...] or array = '...'")
     if not signal.unit:
         raise given.error("unit", "is missing, wanted a text that is not empty")
-    units = (signal.unit,) if isinstance(signal.unit, str) else signal.unit
+    units = signal.units()
     with given.place("unit"):
         for unit in units:
             si_factor(unit, quantity)

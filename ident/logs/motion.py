@@ -82,15 +82,11 @@ class Motion:
         shape = np.shape(self.q)
         if len(shape) != 2:
             raise LogError(f"q must have shape (samples, joints), got {shape}", key=self.name)
-        for what in ("q", "qd", "qdd", "tau"):
-            object.__setattr__(self, what, frozen(getattr(self, what), shape, f"{self.name}: {what}", LogError))
-        object.__setattr__(self, "t", frozen(self.t, (shape[0],), f"{self.name}: t", LogError))
-        if self.temperature is not None:
-            warm = frozen(self.temperature, shape, f"{self.name}: temperature", LogError)
-            object.__setattr__(self, "temperature", warm)
-        if self.run_up is not None:
-            whence = frozen(self.run_up, (len(self.run_up), shape[1]), f"{self.name}: run_up", LogError)
-            object.__setattr__(self, "run_up", whence)
+        shapes = dict.fromkeys(("q", "qd", "qdd", "tau"), shape) | {"t": shape[:1]}
+        shapes |= {} if self.temperature is None else {"temperature": shape}
+        shapes |= {} if self.run_up is None else {"run_up": (len(self.run_up), shape[1])}
+        for what, wanted in shapes.items():
+            object.__setattr__(self, what, frozen(getattr(self, what), wanted, f"{self.name}: {what}", LogError))
         object.__setattr__(self, "decimation", tuple(int(d) for d in self.decimation))
         object.__setattr__(self, "noise", np.broadcast_to(np.asarray(self.noise, dtype=np.float64), shape[1]))
         rows = self.rows

@@ -26,7 +26,6 @@ from ident.robot import Robot
 NUMBERS = 3 * 2**19
 #: Numbers of a recording that has `motion.MANY` segments, as its factors stay few.
 LONG = 2**23
-_ROWS = ("t", "q", "tau", "qd", "numbers", "temperature")  # of a log, row by row
 
 
 def part_rows(robot: Robot) -> int:
@@ -223,7 +222,8 @@ def without_margin(log: Log) -> Log:
 
 
 def _joined(parts: list[Log]) -> Log:
-    log = _with_rows(parts[0], {f: np.concatenate([getattr(p, f) for p in parts]) for f in _held(parts[0])})
+    rows = [part.each(np.asarray) for part in parts]
+    log = _with_rows(parts[0], {name: np.concatenate([part[name] for part in rows]) for name in rows[0]})
     object.__setattr__(log, "notes", tuple(dict.fromkeys(n for p in parts for n in p.notes)))
     object.__setattr__(log, "margin", (0, 0))
     return log
@@ -232,15 +232,11 @@ def _joined(parts: list[Log]) -> Log:
 def _cut(log: Log, start: int, stop: int, margin: tuple[int, int]) -> Log:
     if (start, stop, margin) == (0, len(log.t), log.margin):
         return log
-    part = _with_rows(log, {f: getattr(log, f)[start:stop].copy() for f in _held(log)})
+    part = _with_rows(log, log.each(lambda x: x[start:stop].copy()))
     object.__setattr__(part, "first_row", log.first_row + start)
     object.__setattr__(part, "first_line", None if log.first_line is None else log.first_line + start)
     object.__setattr__(part, "margin", margin)
     return part
-
-
-def _held(log: Log) -> list[str]:
-    return [name for name in _ROWS if getattr(log, name) is not None]
 
 
 def _with_rows(log: Log, rows: dict[str, np.ndarray]) -> Log:

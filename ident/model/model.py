@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ident.arrays import Array, checked
 from ident.dynamics.rigid_body import batch, inverse_dynamics, wide_regressor
-from ident.errors import ModelError, nearest
+from ident.errors import ModelError, require_known
 from ident.model import term as each
 from ident.model.term import NO_SIGNALS, Term
 from ident.robot.robot import Robot
@@ -94,8 +94,7 @@ class Model:
 
     def index(self, name: str) -> int:
         """Return the place of a parameter in theta; ModelError with the nearest name when unknown."""
-        if name not in self.names:
-            raise ModelError(f"the model has no parameter '{name}'{nearest(name, self.names)}")
+        require_known([name], self.names, ModelError, "the model has no parameter")
         return self.names.index(name)
 
     def fingerprint(self) -> str:

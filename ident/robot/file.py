@@ -344,8 +344,8 @@ class _Row:
             raise RobotError(f"kind is '{self.kind}', wanted 'revolute' or 'prismatic'", key="kind")
 
     @abstractmethod
-    def _geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
-        """Return A(0), and the joint's axis and a point of it in the link's frame."""
+    def geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
+        """Return A(0), and the joint's axis and a point of it in the link's frame, for theta and d with the offset."""
 
 
 @dataclass(frozen=True)
@@ -357,7 +357,8 @@ class DHJoint(_Row):
     Source: Denavit, Hartenberg, J. Appl. Mech. 22 (1955); frames as in Paul, Robot Manipulators (1981).
     """
 
-    def _geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
+    def geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
+        """Return A(0), and the joint's axis and a point of it in the link's frame, for theta and d with the offset."""
         beyond = _screw(Z, 0.0, d) @ _screw(X, self.alpha, self.a)  # from the joint's axis to the link's far end
         # A(q) = A(0) beyond^-1 motion(q) beyond: the axis z through frame i-1, as seen from frame i
         return _screw(Z, theta, 0.0) @ beyond, beyond.rotation.T @ Z, beyond.inverse().position
@@ -371,7 +372,8 @@ class MDHJoint(_Row):
     Source: Craig, Introduction to Robotics, section 3.4.
     """
 
-    def _geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
+    def geometry(self, theta: float, d: float) -> tuple[Pose, Array, Array]:
+        """Return A(0), and the joint's axis and a point of it in the link's frame, for theta and d with the offset."""
         return _screw(X, self.alpha, self.a) @ _screw(Z, theta, d), Z, np.zeros(3)
 
 
@@ -396,7 +398,7 @@ def _serial(name: str, rows: Sequence[_Row], wanted: type[_Row], gravity: ArrayL
             raise RobotError(f"row {i + 1} of the table is a {type(row).__name__}, wanted a {wanted.__name__}")
         turns = row.kind == "revolute"
         theta, d = row.theta + (row.offset if turns else 0.0), row.d + (0.0 if turns else row.offset)
-        at_zero, axis, point = row._geometry(theta, d)
+        at_zero, axis, point = row.geometry(theta, d)
         placement = base @ at_zero if base is not None and i == 0 else at_zero
         title = row.name or f"joint{i + 1}"
         joints.append(Joint(title, row.kind, i - 1, placement, row.sign * axis, point, row.limits))

@@ -101,11 +101,6 @@ class Plant:
         return np.array([[j.limits.lower, j.limits.upper] for j in self.robot.joints]).T
 
     @cached_property
-    def no_wrench(self) -> Array:
-        """No external wrenches, as the kernels read it."""
-        return frozen(np.empty((0, 6 * self.robot.n)), (0, None), "wrenches")
-
-    @cached_property
     def drive(self) -> Array | None:
         """The diagonal of the armature as the articulated-body kernel reads it; None when drives are coupled."""
         diagonal = np.diag(self.armature)
@@ -244,17 +239,12 @@ def accelerations(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array
     NaN or infinite where a joint moves nothing. The one place where the equations of motion are solved: by articulated
     bodies, or by the mass matrix where a drive is coupled with several joints or friction grows with the load.
     """
-    from ident.dynamics.articulated_body import forward_dynamics_rows
-
     if plant.loaded:
         return _under_load(plant, q, qd, tau, wrenches)
     left = tau - plant.passive(q, qd)
     if plant.drive is None:
         return solved(plant, q, qd, left, wrenches)
-    out = np.empty(q.shape)
-    pushed = plant.no_wrench if wrenches is None else fixed(wrenches)
-    forward_dynamics_rows(plant.tree, plant.inertials, plant.drive, fixed(q), fixed(qd), fixed(left), pushed, out)
-    return out
+    return rigid_body.articulated(plant.tree, plant.inertials, plant.drive, q, qd, left, wrenches)
 
 
 def solved(plant: Plant, q: Array, qd: Array, left: Array, wrenches: Array | None = None) -> Array:
@@ -286,7 +276,7 @@ def _under_load(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array |
     qdd = solved(plant, q, qd, left, wrenches)
     left, D = left - inverse(plant, q, qd, np.zeros(q.shape), wrenches), mass_matrices(plant, q)
     bodies = [(x, x.bodies) for x in plant.acting if x.bodies is not None]
-    heavy = [(x, np.asarray(x.directions @ rigid_body.accelerated(plant.tree, b, fixed(q)))) for x, b in bodies]
+    heavy = [(x, np.asarray(x.directions @ rigid_body.accelerated(plant.tree, b, q))) for x, b in bodies]
     for _ in range(_ROUNDS):
         matrix, rest = D.copy(), left - (D @ qdd[:, :, None])[:, :, 0]
         size = np.abs(left) + np.abs(rest)
@@ -309,27 +299,15 @@ def _under_load(plant: Plant, q: Array, qd: Array, tau: Array, wrenches: Array |
 
 def mass_matrices(plant: Plant, q: Array) -> Array:
     """Return D + armature (N, n, n)."""
-    return rigid_body.accelerated(plant.tree, plant.inertials, fixed(np.ascontiguousarray(q))) + plant.armature
+    return rigid_body.accelerated(plant.tree, plant.inertials, np.ascontiguousarray(q)) + plant.armature
 
 
 def inverse(
     plant: Plant, q: Array, qd: Array, qdd: Array, wrenches: Array | None = None, *, bodies: Array | None = None
 ) -> Array:
     """Return the torque (N, n) of the rigid bodies alone, or of others (n, 10)."""
-    from ident.dynamics.kernels import inverse_dynamics_rows
-
-    out = np.empty(q.shape)
-    pushed = plant.no_wrench if wrenches is None else fixed(wrenches)
     own = plant.inertials if bodies is None else bodies
-    inverse_dynamics_rows(plant.tree, own, fixed(q), fixed(qd), fixed(qdd), pushed, out)
-    return out
-
-
-def fixed(a: Array) -> Array:
-    """Return a read-only view, the type that the kernels are compiled for."""
-    view = a.view()
-    view.setflags(write=False)
-    return view
+    return rigid_body.newton_euler(plant.tree, own, q, qd, qdd, wrenches)
 
 
 def require_inertia(plant: Plant, q: Array) -> None:

@@ -87,13 +87,13 @@ def start(
     q: ArrayLike,
     qd: ArrayLike,
     torque: TorqueFunction | None,
-    span: tuple[float, float],
+    times: Array,
     *,
     period: float | None,
     limits: bool,
 ) -> tuple[Array, Drives]:
-    """Return the first state (2 n,) and the drives; ModelError for what cannot be simulated over the span [s]."""
-    first, last = span
+    """Return the first state (2 n,) and the drives; ModelError for what cannot be simulated at the times (N,) [s]."""
+    first, last = float(times[0]), float(times[-1])
     n = plant.robot.n
     state = np.concatenate([checked(q, (n,), "q", ModelError), checked(qd, (n,), "qd", ModelError)])
     require_inertia(plant, state[None, :n])

@@ -68,8 +68,7 @@ def simulate(
         if not least < tolerance < 1:
             raise ModelError(f"{key} must be between {least:g} and 1, got {tolerance}")
     period = None if control_period is None else positive(control_period, "control_period")
-    span = (float(t[0]), float(t[-1]))
-    state, drives = start(plant, q, qd, torque, span, period=period, limits=stop_at_limits)
+    state, drives = start(plant, q, qd, torque, t, period=period, limits=stop_at_limits)
     solver = partial(getattr(integrate, name), rtol=rtol, atol=atol, vectorized=True)
     taken = _Taken(plant, t, state, drives, stop_at_limits, tell)
     return _simulated(taken, solver, _breaks(t, torque, control_period), f"{name}, rtol {rtol:g}, atol {atol:g}")
@@ -105,8 +104,7 @@ def simulate_fixed(
             problem = f"the control period {control_period:g} s is not a whole number of steps of {step:g} s"
             raise ModelError(problem, fix="Choose a step that divides it")
     t = step * np.append(np.arange(0, steps, whole(every, "every")), steps)
-    span = (0.0, float(duration))
-    state, drives = start(plant, q, qd, torque, span, period=control_period, limits=stop_at_limits)
+    state, drives = start(plant, q, qd, torque, t, period=control_period, limits=stop_at_limits)
     stiff = too_stiff(plant, state[: plant.robot.n], step)
     if stiff:
         raise ModelError(stiff[0], fix=stiff[1])

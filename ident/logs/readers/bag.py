@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
-from ident.errors import LogError, nearest, need, plural
+from ident.errors import LogError, nearest, need, plural, require_known
 from ident.files import whole_file
 from ident.logs.readers import bag1
 from ident.logs.readers.formats import Chunk, Request, rebatched
@@ -59,13 +59,11 @@ def choose_topic(path: Path, name: str, topic: str = "") -> Topic:
     states = [t for t in there if t.type == JOINT_STATE]
     listed = ", ".join(f"{t.name} ({t.type})" for t in there[:20]) or "no topic"
     if topic:
-        match = [t for t in there if t.name == topic]
-        if not match:
-            problem = f"there is no topic '{topic}'{nearest(topic, [t.name for t in there])}"
-            raise LogError(problem, file=name, fix=f"It has: {listed}")
-        if match[0].type != JOINT_STATE:
-            raise LogError(f"topic '{topic}' is {match[0].type}, wanted {JOINT_STATE}", file=name)
-        return match[0]
+        named = {t.name: t for t in there}
+        require_known([topic], named, LogError, "there is no topic", file=name, fix=f"It has: {listed}")
+        if named[topic].type != JOINT_STATE:
+            raise LogError(f"topic '{topic}' is {named[topic].type}, wanted {JOINT_STATE}", file=name)
+        return named[topic]
     if not states:
         raise LogError(f"has no topic of type {JOINT_STATE}", file=name, fix=f"It has: {listed}")
     if len(states) > 1:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from ident.errors import LogError
 
 MAGIC = b"#ROSBAG V2.0\n"
-MESSAGE, BAG, INDEX, CHUNK, CHUNK_INFO, CONNECTION = 2, 3, 4, 5, 6, 7
+BAG, CHUNK, CHUNK_INFO, CONNECTION = 3, 5, 6, 7  # kinds of records, by their field op; 2 is a message
 LARGEST = 1 << 30  # bytes of a chunk; the recorder's default is 768 KiB
 MD5 = "3066dcd76a6cfaef579bd0f34173e9fd"  # of sensor_msgs/JointState, unchanged since 2010
 DAMAGED = "Was the recording cut off? Try 'rosbag reindex', or record it again"

@@ -305,11 +305,6 @@ def past_midnight(parts: Iterable[dict[str, Chunk]], dated: frozenset[str]) -> I
         yield part
 
 
-def units(time: Signal) -> tuple[str, ...]:
-    """Return the unit of each column of a clock."""
-    return (time.unit,) if isinstance(time.unit, str) else time.unit
-
-
 def first_stamp(columns: Chunk) -> tuple[int | float, ...]:
     """Return the clock's first row as the file has it; 0 where no number is there."""
     found: list[int | float] = [c[0].item() for c in columns]
@@ -322,11 +317,11 @@ def seconds(columns: Chunk, time: Signal, first: tuple[int | float, ...]) -> tup
     It is subtracted before the clock becomes a float: ns need 61 bits.
     """
     start, since = 0.0, np.zeros(len(columns[0]))
-    for column, unit, begun in zip(columns, units(time), first, strict=True):
+    for column, unit, begun in zip(columns, time.units(), first, strict=True):
         small = column.dtype.kind in "biu" and column.itemsize < 8  # differences of small integers may not fit them
         size, whole = si_factor(unit, "time"), column.astype(np.int64) if small else column
         with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
             start, since = start + begun * size, since + (whole - begun) * size
-    if DATES in units(time) and since[0] < 0:
+    if DATES in time.units() and since[0] < 0:
         since += _DAY * 1e-9  # a part after midnight, of clock times alone
     return start, since

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ident.errors import LogError, nearest, need
+from ident.errors import LogError, need, require_known
 from ident.logs.readers.formats import DAMAGED, Chunk, Reference, Request
 
 MOST = 2**31  # bytes that the wanted arrays of a file may need; these formats cannot be read in parts
@@ -202,10 +202,8 @@ def _too_large(request: Request) -> LogError:
 
 
 def _require(request: Request, there: Sequence[str]) -> None:
-    for array in _names(request):
-        if array not in there:
-            problem = f"there is no array '{array}'{nearest(array, there)}"
-            raise request.error(problem, f"It has: {', '.join(list(there)[:40])}")
+    has = f"It has: {', '.join(there[:40])}"
+    require_known(_names(request), there, request.error, "there is no array", fix=has)
 
 
 def _names(request: Request) -> list[str]:

@@ -301,6 +301,25 @@ def test_where_brakes_hold_a_joint_its_torque_does_not_count(left, told):
     assert (found.total("CAD").every_total or found.total("CAD").relative_total) > 0.1
 
 
+@pytest.mark.parametrize("decimation", [(), (5,)])
+def test_where_brakes_hold_the_robot_between_moves_no_torque_counts(decimation):
+    """In a third of each rest; in the rest of it the drives hold it, with friction as it happens to be."""
+    c = case()
+    rests = (np.arange(len(c.other.q)) % 300 < 120)[:, None]
+    off = (np.arange(len(c.other.q)) % 300 // 40 == 1)[:, None]
+    moves = np.where(rests, 0.0, 1.0)
+    q = c.other.q[np.arange(len(c.other.q)) - np.where(rests[:, 0], np.arange(len(c.other.q)) % 300, 0)]
+    tau = torque(c.model, c.theta, q, c.other.qd * moves, c.other.qdd * moves)
+    rows = len(q) if not decimation else -(-len(q) // 5)
+    keep = np.ones((rows, q.shape[1]), bool)
+    states = {"q": q, "qd": c.other.qd * moves, "qdd": c.other.qdd * moves, "keep": keep, "decimation": decimation}
+    motion = replace(c.other, **states, tau=np.where(off, 0.0, tau), blocks=())
+    found = validate(c.model, motion, {"CAD": c.theta}, fitted=c.regression, standing=0.05)
+    assert found.total("CAD").relative_total < (0.03 if decimation else 1e-6)
+    assert found.total("CAD").every_total > 0.2
+    assert any("brakes hold" in w for w in found.warnings)
+
+
 def test_the_fitted_recording_validates_nothing():
     c = case()
     renamed = replace(c.fit, name="another name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -30,6 +31,9 @@ HELD = 2.0
 NONE, FOLLOWED = 0.25, 0.15
 #: It stands in more than this share of the rows, or only turns round.
 STANDS = 0.05
+#: Brakes hold the robot where all joints stand with less than this share of their usual torques, in so many rows; of
+#: thinned rows so many more on both sides have a part of it.
+QUIET, BRAKED, SMEARED = 0.1, 20, 3
 #: A slow way there and back [rad; m], in so many rows each.
 WAY, STEPS = 0.1, 201
 
@@ -209,7 +213,7 @@ def validate(
     base = base or base_parameters(model)
     phis = {name: _phi(base, model, values, name) for name, values in predictions.items()}
     phis[ZERO] = np.zeros(len(base.names))
-    bands, raw, moving = list[float](), dict[tuple[str, str], Array](), dict[tuple[str, str], Array]()
+    bands, sums = list[float](), dict[tuple[str, str], Array]()
     slow = np.broadcast_to(np.asarray(standing, dtype=np.float64), (model.robot.n,))
 
     def heard() -> Iterator[Motion]:
@@ -218,8 +222,8 @@ def validate(
                 bands.append(motion.band_hz)
             if motion.band_hz is not None or slow.any():
                 for name, phi in phis.items():
-                    key, sums = (motion.name, name), _sums(model, base, phi, motion, slow)
-                    raw[key], moving[key] = raw.get(key, 0.0) + sums[:2], moving.get(key, 0.0) + sums[2:]
+                    key = motion.name, name
+                    sums[key] = sums.get(key, 0.0) + _sums(model, base, phi, motion, slow)
             yield motion
 
     regression = compress(model, heard(), base=base)
@@ -233,12 +237,14 @@ def validate(
         held = np.zeros(len(slow), dtype=bool)
         if slow.any():
             most = HELD * _friction(model, base, phis[first := next(iter(phis))], slow)
-            held, braked = _standing(every[first], moving[recording, first], most)
+            held, braked = _standing(every[first], sums[recording, first], most)
             warnings += _braked(recording, [j for j, x in zip(model.robot.joint_names, braked, strict=True) if x])
         found = list[Predicted]()
         for name, all_rows in every.items():
-            squared, energy, samples = np.where(held, moving.get((recording, name), all_rows), all_rows)
-            as_logged = raw.get((recording, name)) if bands else None
+            own = sums.get((recording, name))
+            counted = all_rows if own is None else np.where(held, own[2:5], all_rows - own[5:])
+            squared, energy, samples = counted
+            as_logged = None if own is None or not bands else own[:2]
             with_still = all_rows[:2] if slow.any() else None
             found.append(Predicted(name, squared, energy, samples.astype(int), as_logged, with_still))
         recordings.append(ValidatedRecording(recording, held_out, found[0].samples, tuple(found), again))
@@ -267,16 +273,18 @@ def _allowed(
     return half_widths(np.sqrt(np.maximum(squares, 0.0) / np.maximum(part.rows, 1)), covariance.dof)
 
 
-def _standing(every: Array, moving: Array, most: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _standing(every: Array, sums: Array, most: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return where (n,) rows in which a joint stands do not count: friction holds it, or something that is not logged.
 
-    every, moving (3, n): sums of squared residuals and torques, and rows, of all and where it moves; most (n,): what
-    friction may hold.
+    every (3, n): sums of squared residuals and torques, and rows; sums (8, n): as of `_sums`; most (n,): what friction
+    may hold. Where brakes hold the whole robot for a while, these rows never count, and the others stand as they do.
     """
+    moving, off = sums[2:5], sums[5:]
     still, moves = every - moving, moving[2] > 0
-    within, followed = still[0] <= still[2] * most**2, moving[0] < FOLLOWED**2 * moving[1]
+    others = still - off
+    within, followed = others[0] <= others[2] * most**2, moving[0] < FOLLOWED**2 * moving[1]
     braked = moves & ~within & followed & (still[1] < NONE * still[0]) & (still[2] > STANDS * every[2])
-    return moves & (within | braked), braked
+    return moves & (within | braked), braked | (off[0] > off[2] * most**2)
 
 
 def _braked(recording: str, joints: Sequence[str]) -> list[str]:
@@ -290,16 +298,34 @@ def _braked(recording: str, joints: Sequence[str]) -> list[str]:
 
 
 def _sums(model: Model, base: BaseParameters, phi: Array, motion: Motion, slow: Array) -> Array:
-    """Return sums (5, n): squared residuals and squared torques as logged, and where joints move, and rows of these.
+    """Return sums (8, n): squared residuals and squared torques as logged; these and rows where joints move, and where
+    brakes hold all of them.
 
-    The latter three are of thinned rows. slow (n,): a joint that is slower stands [rad/s; m/s].
+    The latter six are of thinned rows. slow (n,): a joint that is slower stands [rad/s; m/s].
     """
     residual = motion.tau - torque(model, base.theta(phi), motion.q, motion.qd, motion.qdd, signals=motion.signals())
     keep = np.repeat(motion.keep, prod(motion.decimation), axis=0)[: len(motion.q)]
     logged = [np.sum(keep * x**2, axis=0) for x in (residual, motion.tau)]
-    thinned = [decimate(x, motion.decimation) if motion.decimation else x for x in (residual, motion.tau, motion.qd)]
-    moves = motion.keep & (np.abs(thinned[2]) >= slow)
-    return np.array([*logged, *(np.sum(moves * x**2, axis=0) for x in thinned[:2]), moves.sum(axis=0)])
+    r, tau, qd = (decimate(x, motion.decimation) if motion.decimation else x for x in (residual, motion.tau, motion.qd))
+    moves = np.abs(qd) >= slow
+    each = (motion.keep & rows for rows in (moves, _held_by_brakes(motion, slow)))
+    parts = ([*(np.sum(rows * x**2, axis=0) for x in (r, tau)), rows.sum(axis=0)] for rows in each)
+    return np.array([*logged, *chain.from_iterable(parts)])
+
+
+def _held_by_brakes(motion: Motion, slow: Array) -> NDArray[np.bool_]:
+    """Return which thinned rows (M, 1) are of stretches without any torque in which, for the most part, no joint moves.
+
+    Thinning smears the torque of before and after.
+    """
+    none = np.all(np.abs(motion.tau) <= QUIET * np.sqrt(np.mean(motion.tau**2, axis=0)), axis=1)
+    stands, step = np.all(np.abs(motion.qd) < slow, axis=1), prod(motion.decimation)
+    ends, found = np.flatnonzero(np.diff(none, prepend=False, append=False)), np.zeros((len(motion.keep), 1), bool)
+    for begin, end in zip(ends[::2], ends[1::2], strict=True):
+        if end - begin >= BRAKED and np.mean(stands[begin:end]) > 0.5:
+            smeared = SMEARED * (step > 1)
+            found[max(begin // step - smeared, 0) : -(-end // step) + smeared] = True
+    return found
 
 
 def _friction(model: Model, base: BaseParameters, phi: Array, slow: Array) -> Array:

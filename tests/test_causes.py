@@ -25,7 +25,7 @@ from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.ordinary import Candidate, ordinary
 from ident.compare.causes.other_geometries import size_of
 from ident.compare.causes.reading import Reading, rows_of
-from ident.compare.causes.signs import signs
+from ident.compare.causes.sought import signs
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import MEND, ROBUST, touched
 from ident.compare.causes.traces import explained

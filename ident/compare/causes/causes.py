@@ -10,21 +10,16 @@ from math import log
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.causes.crosstalk import crosstalk
 from ident.compare.causes.described import DH, Described
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
-from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.ordinary import DRIFTS, Candidate, ordinary
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
-from ident.compare.causes.scans import far_off
-from ident.compare.causes.signs import signs
 from ident.compare.causes.slides import slid
-from ident.compare.causes.speeds import speeds
+from ident.compare.causes.sought import crosstalk, differing, far_off, loads, signs, speeds, tilts
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
 from ident.compare.causes.terms import lacking
-from ident.compare.causes.tilts import tilts
 from ident.compare.causes.touches import spoils_little, touches
 from ident.compare.causes.traces import trace_of
 from ident.compare.causes.weighing import Weighed, Weigher

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ident.errors import ConfigError, IdentError, InputError, need, plural
 from ident.files import short_names, whole_file, whole_folder
-from ident.pipelines.calibration import widened, with_calibration
+from ident.pipelines.calibration import with_calibration
 from ident.pipelines.cluster import mapped, sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import fitted
@@ -126,9 +126,9 @@ def of_robot(template: Loaded | None, member: Member) -> Identified:
 
     try:
         told, warned = list[Warned](), list[Warned]()
-        loaded, calibration = with_calibration(_loaded(template, member), told)
+        loaded = with_calibration(_loaded(template, member), told)
         found = compressed(loaded, told)
-        estimate = widened(fitted(loaded, found, warned), calibration)
+        estimate = fitted(loaded, found, warned)
         validation = validated(loaded, estimate, found.regression, warned)
         estimate = with_validation(estimate, validation)
         judged = verdict(estimate, validation)

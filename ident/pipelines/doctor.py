@@ -8,34 +8,39 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.compare.causes.causes import RISEN, Cause, Examination, examined
+from ident.compare.causes.causes import RISEN, Cause, Examination, examined, of_table
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened, unreached
 from ident.compare.causes.lags import lag, lags_below
 from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mistakes
-from ident.compare.causes.tables import Table, table_search
+from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.tables import Table, scales_all, table_search, told_of
 from ident.compare.causes.touches import ROBUST
+from ident.compare.causes.weighing import Weigher
+from ident.compare.doctor import Diagnosis
+from ident.compare.doctor import doctor as diagnosed
 from ident.compare.doctor.doctor import exact_search
+from ident.compare.doctor.hypotheses import OtherView, TorqueGain
 from ident.compare.doctor.search import MARGIN
 from ident.compare.doctor.words import WHOLE
 from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
-from ident.estimate.prior import Prior
+from ident.estimate.prior import Prior, cad_prior
 from ident.experiment import Experiment, read_experiment
 from ident.logs.automatic import JUDGED
 from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
 from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives, mirrored, tied
-from ident.pipelines.corrected import Corrected, corrected, mended_prior
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.own_model import chosen_instead
 from ident.pipelines.select import with_terms
 from ident.pipelines.stated_tables import stated_table
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
 from ident.pipelines.suspicions import badly_predicted, harmless, known_well, suspicious, vouched_for, worse_in_all
+from ident.regression import Regression
 from ident.tell import Tell, logged
 
 #: Log odds above it are not told apart.
@@ -383,3 +388,46 @@ def already_doubted(cause: NamedCause, doubts: Sequence[str]) -> bool:
     """Return whether a torque that may lack gravity is doubted by more than the gain of that cause would explain."""
     small = any(doubt.startswith(f"{cause.where} is logged with") for doubt in doubts)
     return small and any(WEIGHTLESS in rival for rival in cause.rivals)
+
+
+# ---- a CAD table that the fitted logs contradict: which mistakes of it are sure, and the prior without them --------
+
+#: Differences to a corrected table, in their standard deviations, where all of its mistakes are known.
+EXPLAINED = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Corrected:
+    """Mistakes of a table that are no slight ones; prior: without them, None where they are not all sure.
+
+    elsewhere: whether robot file or logs are likelier to be wrong than the table.
+    """
+
+    causes: tuple[Cause, ...] = ()
+    elsewhere: bool = False
+    prior: Prior | None = None
+
+
+def corrected(loaded: Loaded, regression: Regression, motions: Sequence[Motion], table: Table) -> Corrected:
+    """Return what is wrong with a table, by the factors of a fit and its motions."""
+    search = table_search(loaded.model, regression, table, motions)
+    diagnosis = diagnosed(search)
+    if not diagnosis.faults:
+        return Corrected()
+    weigher, reading = Weigher(loaded.model, rows_of(motions, thinned=True), loaded.prior), Reading.plain(loaded.robot)
+    found = [f for f in told_of(weigher, reading, search, diagnosis.faults, table) if not f.ordinary]
+    elsewhere = any(isinstance(f.fault.move, OtherView | TorqueGain) for f in found)
+    causes = tuple(of_table(f, weigher, loaded.robot) for f in found if f.fault.asserted)
+    return Corrected(causes, elsewhere, mended_prior(loaded, diagnosis) if causes and not elsewhere else None)
+
+
+def mended_prior(loaded: Loaded, diagnosis: Diagnosis) -> Prior | None:
+    """Return the prior of a table without its mistakes, None where these are not sure or not all that is wrong."""
+    sure = diagnosis.faults and all(f.asserted and not scales_all(f) for f in diagnosis.faults)
+    if not sure or diagnosis.deviation[1] >= EXPLAINED:
+        return None
+    robot, bodies = loaded.robot, diagnosis.corrected.copy()  # neutral bodies for links of which it says nothing sure
+    bodies[[robot.links.index(link) for link in diagnosis.unknown]] = np.nan
+    for link, (mean, _) in diagnosis.left.items():
+        bodies[robot.links.index(link)] = mean
+    return cad_prior(robot, bodies, f"{loaded.cad_source} without its mistakes", loaded.prior.joint_values)

@@ -343,7 +343,7 @@ class Search:
                 add(InLinks(each, tuple(range(n))), changes, sum(bad[i] for i in changes))
         for a, b in combinations(range(n), 2):
             if not same(now[a], now[b], least):
-                add(Swapped(a, b), {a: E.link(a, now[b]), b: E.link(b, now[a])})
+                add(Swapped((a, b)), {a: E.link(a, now[b]), b: E.link(b, now[a])})
         for u in UNEXPLAINED:
             if self.broad and n > 1 and u > max(state.shares[:, :10].min(), self.space.tolerances[-1]):
                 wide = replace(p, shares=np.maximum(p.shares, u * PARTS["all"]))

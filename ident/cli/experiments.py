@@ -1,10 +1,8 @@
-"""The commands `ident init`, `check`, `select`, `doctor` and `fleet`, and waiting until an experiment changes."""
+"""The commands `ident init`, `check`, `select`, `doctor` and `fleet`."""
 
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +15,7 @@ from ident import pipelines
 from ident.cli.answers import answer, asked, checked, parts_of
 from ident.cli.cad import show_checked
 from ident.cli.console import PROBLEMS, ExperimentPath, command_line, progress, say, show, show_notes, tell_aside
-from ident.errors import IdentError, plural
+from ident.errors import plural
 from ident.pipelines.wishes import Sharing
 from ident.tell import LOG
 
@@ -235,47 +233,3 @@ def _asked(question: Question) -> str:
         if not given.strip() or not (wanted := question.wanted_instead(given.strip())):
             return given
         tell_aside(f"'{given.strip()}' is no answer. {wanted}.")
-
-
-#: How often files are looked at [s].
-EVERY = 1.0
-
-
-def changes(experiment: Path) -> Iterator[None]:
-    """Yield at once, and again whenever a file of an experiment is another one than when that was last yielded."""
-    while True:
-        before = stamps(experiment)
-        yield
-        seen = before
-        while seen == before or seen != stamps(experiment):  # a file may be half written
-            seen = stamps(experiment)
-            time.sleep(EVERY)
-
-
-def stamps(experiment: Path) -> dict[Path, tuple[int, int] | None]:
-    """Return time of change [ns] and size of each file that an experiment reads, None where it is missing."""
-    found: dict[Path, tuple[int, int] | None] = {}
-    for path in files_of(experiment):
-        found[path] = None
-        with suppress(OSError):
-            there = path.stat()
-            found[path] = (there.st_mtime_ns, there.st_size)
-    return found
-
-
-def files_of(experiment: Path) -> list[Path]:
-    """Return the files of an experiment: its own, robot, data set, logs, tables; of a broken one those that it names.
-
-    A folder of CAD reports stands for the files in it.
-    """
-    from ident.experiment import read_experiment
-    from ident.pipelines.estimated import sources_of
-    from ident.pipelines.loaded import described_in
-
-    found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
-    with suppress(IdentError):
-        read = read_experiment(experiment)
-        found += sources_of(read)
-        found += filter(None, [described_in(read.robot)])
-    inside = [file for path in found if path.is_dir() for file in sorted(path.rglob("*"))]
-    return list(dict.fromkeys([*found, *inside]))

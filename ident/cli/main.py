@@ -39,7 +39,7 @@ from ident.cli.console import (
     show_notes,
     tell_aside,
 )
-from ident.cli.experiments import changes, check, doctor, fleet, init, select
+from ident.cli.experiments import check, doctor, fleet, init, select
 from ident.cli.motions import codegen, dynamics, excite, postures, sweep
 from ident.cli.report import export, payload, report
 from ident.errors import InputError, plural
@@ -88,6 +88,8 @@ def run(
     if not watch:
         _run(experiment, share, out)
         return
+    from ident.pipelines.estimated import changes
+
     if asked().json:
         raise InputError("goes on, and --json is one document", key="--watch", fix="Leave one of them out")
     with suppress(KeyboardInterrupt):  # while it waits; all that was found is written then

@@ -98,9 +98,7 @@ def check(
 
 
 def _show_robot(found: CheckedRobot) -> None:
-    import numpy as np
-
-    from ident.report.text import number, table
+    from ident.report.checked_text import robot_rows
 
     robot, (kept, dropped) = found.robot, found.margin
     gravity = " ".join(f"{g:g}" for g in robot.gravity)
@@ -114,27 +112,15 @@ def _show_robot(found: CheckedRobot) -> None:
         )
     for note in robot.notes:
         LOG.info(note)
-    masses = np.full(robot.n, np.nan) if robot.inertials is None else robot.inertials[:, 0]
-    rows = []
-    for joint, link, mass, verdict in zip(robot.joints, robot.links, masses, found.verdicts, strict=True):
-        parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
-        limits = f"{number(joint.limits.lower, 3)} to {number(joint.limits.upper, 3)}"
-        shown = number(None if verdict == "no inertial" else float(mass))
-        rows.append((joint.name, joint.kind, f"{parent} - {link}", limits, shown, verdict))
-    columns = ("joint", "kind", "between", "range [rad; m]", "mass [kg]", "link")
-    show(table("", columns, rows, ["bad" if v.startswith("cannot") else "" for v in found.verdicts]))
+    show(robot_rows(robot, found.verdicts))
 
 
 def _show_log(found: LogReport) -> None:
     from ident.logs.check import NOTES
-    from ident.report.text import number, table
+    from ident.report.checked_text import step_rows
 
     say(f"recording '{found.name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")
-    rows = [(number(step * 1e3), count) for step, count in found.steps[:6]]  # the most frequent
-    if rest := sum(count for _, count in found.steps[6:]):
-        rows.append((f"others, {number(found.dt_min * 1e3)} to {number(found.dt_max * 1e3)}", rest))
-    shares = [(step, str(count), f"{100 * count / (found.samples - 1):.3g} %") for step, count in rows]
-    show(table("", ("time step [ms]", "rows", "share"), shares))
+    show(step_rows(found))
     for kind in dict.fromkeys(f.kind for f in found.findings):
         same, note = [f for f in found.findings if f.kind == kind], kind in NOTES
         for f in same[:1] if note else same:  # notes are alike from joint to joint

@@ -290,9 +290,7 @@ def codegen(
 
 def _torques(known: Dynamics, state: list[Array]) -> None:
     """Print the torque of each joint and what it is made of, and the mass matrix."""
-    import numpy as np
-
-    from ident.report.text import number, table
+    from ident.report.checked_text import mass_rows, torque_rows
 
     model, found = known.model, known.torques(*state)
     title = "Torque = D(q) qdd + C(q, qd) qd + g(q)"
@@ -301,22 +299,8 @@ def _torques(known: Dynamics, state: list[Array]) -> None:
         title += f" + joint terms ({', '.join(kinds)})"
     joints = [{"name": joint.name, "unit": joint.unit("torque")} for joint in model.robot.joints]
     answer(kind="torques", joints=joints, parts=found.parts, mass_matrix=found.mass_matrix)
-    rows = [
-        (joint.name, joint.unit("torque"), *(number(float(x)) for x in row))
-        for joint, row in zip(model.robot.joints, _rounded(np.array(list(found.parts.values())).T), strict=True)
-    ]
-    show(table(title, ("joint", "unit", *found.parts), rows))
-    names = model.robot.joint_names
-    d = zip(names, _rounded(found.mass_matrix), strict=True)
-    entries = [(name, *(number(float(x)) for x in row)) for name, row in d]
-    show(table("Mass matrix D(q), of the links without drives [kg m^2; kg m; kg]", ("", *names), entries))
-
-
-def _rounded(values: Array) -> Array:
-    """Return values (n, m) with 0 in place of what is no more than rounding beside the largest."""
-    import numpy as np
-
-    return np.where(np.abs(values) < 1e-14 * np.abs(values).max(), 0.0, values)
+    show(torque_rows(title, model.robot, found.parts))
+    show(mass_rows(model.robot, found.mass_matrix))
 
 
 def _surface(known: Dynamics, joints: str, q: Array, plot: Path | None) -> None:

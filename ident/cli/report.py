@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, asked, outcome, parts_of
+from ident.cli.answers import answer, asked
 from ident.cli.console import STYLES, EstimatePath, command_line, file_out, out_option, progress, say, show
 from ident.errors import InputError
+from ident.pipelines.answers import outcome, parts_of
 from ident.pipelines.wishes import ExportWishes, PayloadWishes
 from ident.tell import LOG
 

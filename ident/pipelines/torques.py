@@ -57,8 +57,8 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class _Log:
-    """The first log, and more that know its columns; bodies (n, 10), None where nobody says any."""
+class Logged:
+    """The first log, t (N,) [s] and q (N, n) [rad; m], and more that know its columns; bodies (n, 10) where known."""
 
     robot: Robot
     t: Array
@@ -67,6 +67,7 @@ class _Log:
     more: Sequence[State]
 
     def of(self, columns: Sequence[Column]) -> Evidence:
+        """Return the evidence of the first log."""
         values = np.column_stack([c.values for c in columns])
         return evidence(self.robot, self.bodies, self.t, self.q, values)
 
@@ -85,24 +86,14 @@ class _Log:
 
 
 def torques(
-    families: Sequence[Family],
-    used: Sequence[Column],
-    state: tuple[Array, Array],
-    more: Sequence[State],
-    robot: Robot,
-    bodies: Array | None,
-    position: Family,
-    asked: Asked,
-    way: Array,
+    families: Sequence[Family], used: Sequence[Column], log: Logged, position: Family, asked: Asked, way: Array
 ) -> Torques:
-    """Return the torques among the columns that are not `used`, of a robot that was at `state` t, q.
+    """Return the torques among the columns that are not `used`; further logs say more of gains and signs.
 
-    more: the same of further logs, which say more of gains and signs. way (n,): -1 where a motor turns against its
-    joint and the torques are those of motors, else 1.
-
-    Raises LogError where there are none.
+    way (n,): -1 where a motor turns against its joint and the torques are those of motors, else 1. Raises LogError
+    where there are none.
     """
-    log = _Log(robot, *state, bodies, more)
+    robot, bodies = log.robot, log.bodies
     left = [f for f in families if not set(f.columns) & set(used)]
     family, why = _chosen(left, log, asked)
     log, mounted = _as_mounted(log, family)
@@ -142,7 +133,7 @@ def torques(
     return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
 
 
-def _as_mounted(log: _Log, family: Family) -> tuple[_Log, str]:
+def _as_mounted(log: Logged, family: Family) -> tuple[Logged, str]:
     """Return the log with the gravity and the load that its torques ask for, where these are called so, and a note.
 
     Bodies tell columns and units only where both are right: one on a wall would else be logged in amperes.
@@ -156,7 +147,7 @@ def _as_mounted(log: _Log, family: Family) -> tuple[_Log, str]:
     return replace(log, robot=robot, bodies=bodies), note or of_tool
 
 
-def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> str:
+def _leave_out_weightless(gains: Array, tau: Array, log: Logged, asked: Asked) -> str:
     """Set gains (n,) of joints to nan whose torques (N, n) [N m; N] have nothing of gravity, as answered; say why."""
     pulled = weight(replace(log.robot, inertials=log.bodies), log.q[:: max(1, len(log.q) // POSTURES)])
     largest, told = np.abs(tau).max(axis=0), []
@@ -172,7 +163,7 @@ def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> 
 
 
 #: The raw unit of columns whose names say none.
-def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family, str]:
+def _chosen(families: Sequence[Family], log: Logged, asked: Asked) -> tuple[Family, str]:
     """Return the family of columns that are the torques: by name, else by what the robot's bodies explain."""
     n = log.robot.n
     for quantity in ("torque", "current"):
@@ -211,14 +202,14 @@ def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family
     raise LogError(f"no columns are found that are torques or currents{seen}", file=where, fix=fix)
 
 
-def _share(family: Family, log: _Log) -> float:
+def _share(family: Family, log: Logged) -> float:
     """Return the share of the columns' variance that the joints explain, the column of each joint in its order."""
     found = log.of(family.columns).explained
     whole = len(family.columns) == log.robot.n
     return float(np.mean(np.diag(found) if whole else found.max(axis=0)))
 
 
-def _copies(family: Family, log: _Log) -> bool:
+def _copies(family: Family, log: Logged) -> bool:
     """Return whether a column is one of the positions or of their change, or does not change."""
     speed = np.gradient(log.q, log.t, axis=0)
     both = np.column_stack([log.q, speed])
@@ -232,14 +223,14 @@ def _copies(family: Family, log: _Log) -> bool:
     return False
 
 
-def _accelerations(family: Family, log: _Log) -> bool:
+def _accelerations(family: Family, log: Logged) -> bool:
     """Return whether columns, one a joint, are how fast velocities change; torques are that where inertia is all."""
     speed = np.gradient(log.q, log.t, axis=0).T
     found = [related(log.t, v, c.values) for v, c in zip(speed, family.columns, strict=True)]
     return float(np.median([abs(r.alike) for r in found if r is not None] or [0.0])) > ALIKE
 
 
-def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tuple[list[Column | None], str]:
+def _of_joints(family: Family, position: Family, log: Logged, asked: Asked) -> tuple[list[Column | None], str]:
     """Return the column of each joint, None for one without, and why."""
     family = family.like(position.of)
     robot, of = log.robot, family.of

@@ -17,7 +17,7 @@ from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.ordinary import DRIFTS, Candidate, ordinary
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.slides import slid
-from ident.compare.causes.sought import crosstalk, differing, far_off, loads, signs, speeds, tilts
+from ident.compare.causes.sought import sought
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
 from ident.compare.causes.terms import lacking
 from ident.compare.causes.touches import spoils_little, touches
@@ -124,6 +124,7 @@ class Examination:
         return float(np.sqrt(np.mean(((one - other) / noise) ** 2)))
 
 
+@one_thread()
 def examined(
     model: Model,
     motions: Sequence[Motion],
@@ -148,21 +149,6 @@ def examined(
     rows_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
     travel = np.max([np.ptp(m.q, axis=0) for m in motions], axis=0)
     every = mistakes(model.robot, geometries, duration, rows_hz, described, travel)
-    known = [m for m in every if not (timed and m.kind == "clock")]
-    with one_thread():
-        return _examined(model, motions, prior, known, tell, table, described, 0.0 if timed else rate_hz)
-
-
-def _examined(
-    model: Model,
-    motions: Sequence[Motion],
-    prior: Prior,
-    known: Sequence[Mistake],
-    tell: Tell,
-    table: Table | None,
-    described: Described,
-    rate_hz: float,
-) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
     reading, causes = Reading.plain(model.robot), list[Cause]()
     firm = reading  # without mistakes of an ordinary size, which known bodies need not have
@@ -171,14 +157,8 @@ def _examined(
     for round_ in range(MOST):
         tell("weighing mistakes", round_, MOST)
         asked = (
-            *known,
-            *tilts(rough, reading, described),
-            *speeds(rough.rows, model.robot),
-            *crosstalk(rough.rows, model.robot, described),
-            *far_off(rough, reading, described, rate_hz),
-            *signs(rough, reading, prior),
-            *loads(rough, reading, names),
-            *differing(reading, names),
+            *(m for m in every if not (timed and m.kind == "clock")),
+            *sought(rough, reading, prior, described, 0.0 if timed else rate_hz, names),
             *touches(fine, reading, names),
             *lacking(model, reading, motions, prior, _links(now, model.robot.n)),
         )

@@ -27,6 +27,20 @@ from ident.estimate.prior import Prior
 from ident.robot.robot import Robot
 from ident.tables import below
 
+
+def sought(
+    weigher: Weigher, reading: Reading, prior: Prior, described: Described, rate_hz: float, names: Sequence[str]
+) -> Iterator[Mistake]:
+    """Yield all of it; rate_hz: as it is declared of logs without stamps, 0 of others; names: of the recordings."""
+    yield from tilts(weigher, reading, described)
+    yield from speeds(weigher.rows, weigher.plain.reading.robot)
+    yield from crosstalk(weigher.rows, weigher.plain.reading.robot, described)
+    yield from far_off(weigher, reading, described, rate_hz)
+    yield from signs(weigher, reading, prior)
+    yield from loads(weigher, reading, names)
+    yield from differing(reading, names)
+
+
 _DEGREE = np.pi / 180
 _TURN = 1e-4 * _DEGREE
 #: Spreads up to which a tilt is looked for, 50 degrees: what is mounted farther off is named as another direction.

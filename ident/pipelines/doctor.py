@@ -318,20 +318,20 @@ def _of_known_bodies(
 ) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
     """Return what `doctored` does where only CAD's bodies may tell; table: theirs, if doubted; asked: seen without."""
     loaded = result.loaded
-    found, seen = tuple[NamedCause, ...](), Corrected()
+    found, of_cad, prior, elsewhere = tuple[NamedCause, ...](), tuple[Cause, ...](), None, False
     if known_well(result):
         whole, found = with_bodies(loaded, tell, asked)
         of_cad = tuple(c for c in whole.causes if c.mistake.file == "table" and not c.ordinary and c.asserted)
-        seen = Corrected(of_cad, prior=mended_prior(loaded, whole.diagnosis) if whole.diagnosis else None)
+        prior = mended_prior(loaded, whole.diagnosis) if whole.diagnosis else None
     elif table is not None and result.regression is not None:
-        seen = corrected(loaded, result.regression, motions, table)
-        found = with_bodies(loaded, tell, asked)[1] if seen.elsewhere else ()
-    if found or seen.elsewhere or not seen.causes:
+        of_cad, prior, elsewhere = corrected(loaded, result.regression, motions, table)
+        found = with_bodies(loaded, tell, asked)[1] if elsewhere else ()
+    if found or elsewhere or not of_cad:
         told = () if found else tuple(_differs(result))
         return replace(estimate, causes=found), told, Anew(springs=_springs(found, loaded))
-    named = tuple(_named(c, loaded) for c in seen.causes)
+    named = tuple(_named(c, loaded) for c in of_cad)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in named)
-    return replace(estimate, noted=named), told, Anew(prior=seen.prior)
+    return replace(estimate, noted=named), told, Anew(prior=prior)
 
 
 def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> NamedCause | None:
@@ -396,29 +396,21 @@ def already_doubted(cause: NamedCause, doubts: Sequence[str]) -> bool:
 EXPLAINED = 2.0
 
 
-@dataclass(frozen=True, eq=False)
-class Corrected:
-    """Mistakes of a table that are no slight ones; prior: without them, None where they are not all sure.
-
-    elsewhere: whether robot file or logs are likelier to be wrong than the table.
+def corrected(
+    loaded: Loaded, regression: Regression, motions: Sequence[Motion], table: Table
+) -> tuple[tuple[Cause, ...], Prior | None, bool]:
+    """Return mistakes of a table that are no slight ones, by the factors of a fit and its motions; the prior without
+    them, None where they are not all sure; and whether robot file or logs are likelier to be wrong than the table.
     """
-
-    causes: tuple[Cause, ...] = ()
-    elsewhere: bool = False
-    prior: Prior | None = None
-
-
-def corrected(loaded: Loaded, regression: Regression, motions: Sequence[Motion], table: Table) -> Corrected:
-    """Return what is wrong with a table, by the factors of a fit and its motions."""
     search = table_search(loaded.model, regression, table, motions)
     diagnosis = diagnosed(search)
     if not diagnosis.faults:
-        return Corrected()
+        return (), None, False
     weigher, reading = Weigher(loaded.model, rows_of(motions, thinned=True), loaded.prior), Reading.plain(loaded.robot)
     found = [f for f in told_of(weigher, reading, search, diagnosis.faults, table) if not f.ordinary]
     elsewhere = any(isinstance(f.fault.move, OtherView | TorqueGain) for f in found)
     causes = tuple(of_table(f, weigher, loaded.robot) for f in found if f.fault.asserted)
-    return Corrected(causes, elsewhere, mended_prior(loaded, diagnosis) if causes and not elsewhere else None)
+    return causes, mended_prior(loaded, diagnosis) if causes and not elsewhere else None, elsewhere
 
 
 def mended_prior(loaded: Loaded, diagnosis: Diagnosis) -> Prior | None:

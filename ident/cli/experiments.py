@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ident.compare.causes.causes import Cause
     from ident.logs import LogReport
     from ident.pipelines.checks import CheckedRobot
-    from ident.pipelines.loaded import Loaded
     from ident.pipelines.questions import Question
 
 
@@ -90,7 +89,12 @@ def check(
             _show_log(report)
         say(*(f"wrote {picture}" for picture in found.pictures))
     elif isinstance(found, CheckedExperiment):
-        _show_experiment(found.loaded)
+        e, own = found.loaded.experiment, found.loaded
+        say(f"experiment {e.heading}")
+        parameters = f"{len(own.model.names)} parameters, {len(own.base.names)} base parameters"
+        say(f"robot '{own.robot.name}', {parameters}")
+        say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {own.prior.source}")
+        show_notes(own)
     else:
         show_checked(found)
     if found.problems:
@@ -129,14 +133,6 @@ def _show_log(found: LogReport) -> None:
             say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", style="" if note else "bold red")
     if all(f.kind in NOTES for f in found.findings):
         say("  no problem", style="green")
-
-
-def _show_experiment(loaded: Loaded) -> None:
-    e = loaded.experiment
-    say(f"experiment {e.heading}")
-    say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
-    say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
-    show_notes(loaded)
 
 
 #: Robots that failed, and such as are printed by name.

@@ -135,12 +135,6 @@ def _fitted(loaded: Loaded, processing: Processing | None = None) -> list[Motion
     return [m for m in first_parts(loaded, loaded.experiment.fit, processing) if m.keep.any()]
 
 
-def _slow_band(loaded: Loaded) -> list[Motion]:
-    """Return the fitted motions below about twice the band of the fastest one."""
-    fit, judged = processing_of(loaded)
-    return _fitted(loaded, replace(fit, decimation=(*judged.decimation, int(JUDGED / 2.0))))
-
-
 def files_of(loaded: Loaded) -> dict[str, str]:
     """Return the name of each file that a mistake may be in."""
     e = loaded.experiment
@@ -375,7 +369,10 @@ def _lagging(loaded: Loaded, cause: NamedCause, value: float) -> tuple[tuple[Nam
     """
     found = lag(loaded.model, _fitted(loaded), loaded.prior)
     if found is None:
-        return ((cause,), value) if lags_below(loaded.model, _slow_band(loaded), loaded.prior, value) else ((), 0.0)
+        fit, judged = processing_of(loaded)
+        slow = replace(fit, decimation=(*judged.decimation, int(JUDGED / 2.0)))  # below twice the fastest motion's band
+        shows = lags_below(loaded.model, _fitted(loaded, slow), loaded.prior, value)
+        return ((cause,), value) if shows else ((), 0.0)
     if found.late:
         return (cause,), found.value
     delay, blur = (next(m for m in mistakes(loaded.robot) if m.kind == kind) for kind in ("delay", "blur"))

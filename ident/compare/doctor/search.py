@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.conditional import Alone, Along, Parts, links_alone, over_tolerances
+from ident.compare.doctor.conditional import Alone, Along, Parts, Readings, links_alone, over_tolerances, readings, same
 from ident.compare.doctor.evidence import Evidence, log_student, spread, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
@@ -30,7 +30,6 @@ from ident.compare.doctor.hypotheses import (
     excludes,
 )
 from ident.compare.doctor.mistakes import Mistake, inertials_of
-from ident.compare.doctor.readings import Readings, readings, same
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))

@@ -406,7 +406,7 @@ def corrected(
     weigher, reading = Weigher(loaded.model, rows_of(motions, thinned=True), loaded.prior), Reading.plain(loaded.robot)
     found = [f for f in told_of(weigher, reading, search, diagnosis.faults, table) if not f.ordinary]
     elsewhere = any(isinstance(f.fault.move, OtherView | TorqueGain) for f in found)
-    causes = tuple(of_table(f, weigher, loaded.robot) for f in found if f.fault.asserted)
+    causes = tuple(of_table(f, weigher) for f in found if f.fault.asserted)
     return causes, mended_prior(loaded, diagnosis) if causes and not elsewhere else None, elsewhere
 
 

@@ -132,7 +132,7 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
             a, b = sorted(int(x) for x in rng.choice(n, 2, replace=False))
             if not any(isinstance(m, InLinks | Swapped) for m in planted):
                 cad[[a, b]], exact[[a, b]] = cad[[b, a]], exact[[b, a]]
-                planted.append(Swapped(a, b))
+                planted.append(Swapped((a, b)))
         elif any(m.kind == kind for m in KNOWN):
             known = [m for m in KNOWN if m.kind == kind]
             mistake = known[int(rng.integers(len(known)))]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.residuals import Residuals
+from ident.compare.validate import Residuals
 from ident.estimate import Estimate, Prior, estimated
 from ident.logs.motion import Motion
 from ident.model import Coulomb, DriveInertia, Model, Offset, Viscous, torque

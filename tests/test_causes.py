@@ -19,13 +19,12 @@ from ident.cad.table import Cad
 from ident.compare.causes import causes as causes_module
 from ident.compare.causes.causes import Cause, Examination, comparable, examined, stands
 from ident.compare.causes.described import Described, described_by
-from ident.compare.causes.geometries import Geometry, geometries
+from ident.compare.causes.geometries import Geometry, geometries, size_of
 from ident.compare.causes.hidden import screened, unreached
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.ordinary import Candidate, ordinary
-from ident.compare.causes.other_geometries import size_of
 from ident.compare.causes.reading import Reading, rows_of
-from ident.compare.causes.signs import signs
+from ident.compare.causes.sought import signs
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import MEND, ROBUST, touched
 from ident.compare.causes.traces import explained

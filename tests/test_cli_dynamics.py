@@ -14,12 +14,12 @@ from identified import URDF, case
 from typer.testing import CliRunner
 
 from ident.cad import read_cad
-from ident.cli.console import joint_numbers
 from ident.cli.main import app
 from ident.dynamics import gravity_load, inverse_dynamics, potential_energy
 from ident.errors import InputError
 from ident.estimate.storage import save_estimate
 from ident.model import torque
+from ident.pipelines.wishes import joint_numbers
 from ident.report.body_figures import link_figure
 from ident.report.dynamics_figures import gravity_figure, gravity_surface
 from ident.robot import read_robot

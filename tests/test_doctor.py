@@ -107,7 +107,7 @@ def test_prior_odds_of_all_mistakes_sum_to_one_at_most():
     moves = [InLinks(k, (i,)) for k in KNOWN for i in range(n)] + [
         InLinks(k, tuple(range(n))) for k in KNOWN if k.kind != SINGLE
     ]
-    moves += [Swapped(a, b) for a in range(n) for b in range(a + 1, n)]
+    moves += [Swapped((a, b)) for a in range(n) for b in range(a + 1, n)]
     moves += [TorqueGain(j, -1.0) for j in range(n)] + [TorqueGain(j, 2.0, 0.0) for j in range(n)]
     moves += [Unexplained(links, t) for t in UNEXPLAINED for links in (*((i,) for i in range(n)), tuple(range(n)))]
     moves += [Unexplained((i,), t, part) for t in UNEXPLAINED for i in range(n) for part in PARTS if part != "all"]

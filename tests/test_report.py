@@ -23,7 +23,7 @@ from identified import case, residual_of
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.compare.cut_offs import CutOffs
-from ident.compare.residuals import residuals
+from ident.compare.validate import residuals
 from ident.errors import InputError, ModelError
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.files import TRIED

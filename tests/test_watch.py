@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_cli import call, change, made, two
 
-from ident.cli import experiments as watch
+from ident.pipelines import estimated as watch
 
 __all__ = ["made", "two"]  # fixtures
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, cad_links, cad_sheet, checked, diagnosed, refined
+from ident.cli.answers import answer
 from ident.cli.console import PROBLEMS, ExperimentPath, out_option, progress, register, say, show
 from ident.errors import plural
+from ident.pipelines.answers import cad_links, cad_sheet, checked, diagnosed, refined
 from ident.pipelines.wishes import CadWishes, Frames, Products, RefineWishes
 from ident.tell import LOG
 
 if TYPE_CHECKING:
-    from ident.cad import Cad, Finding, Sheet
+    from ident.cad import Finding, Sheet
     from ident.pipelines.cad_tables import Examined, RefinedTable
     from ident.pipelines.checked_cad import CheckedCad
 
@@ -49,6 +50,7 @@ def read(
     from ident.cad.read import is_sheet
     from ident.cad.sheets.read import read_sheet
     from ident.pipelines.checked_cad import table_ending
+    from ident.report.checked_text import cad_rows
 
     table_ending(out)
     if is_sheet(source):
@@ -59,7 +61,7 @@ def read(
             return
     cad = pipelines.cad_read(source, out, products=products, frames=frames, robot=robot)
     answer(table=cad_links(cad), path=out)
-    _show_cad(cad)
+    show(cad_rows(cad))
     if out is not None:
         say(f"wrote {out.name}, {len(cad.links)} links")
 
@@ -202,51 +204,12 @@ def _show_findings(findings: tuple[Finding, ...]) -> None:
 
 
 def _show_sheet(report: Sheet) -> None:
-    """Print every number of one report as it is printed, with its unit, its rounding in SI and its line."""
-    from ident.cad.sheets.sheet import ENTRIES
-    from ident.report.text import number, table
+    """Print every number of one report, and what it says of signs."""
+    from ident.report.checked_text import sheet_rows, sheet_sentences
 
     about = [("title", report.name), ("configuration", report.configuration), ("output frame", report.frame)]
     about.append(("material", report.material))
     said = ", ".join(f"{k} '{v}'" for k, v in about if v)
     say(f"{report.source}: {report.program} ({report.language}){': ' if said else ''}{said}")
-    named = [("mass", report.mass), ("density", report.density), ("volume", report.volume), ("area", report.area)]
-    named += list(zip(("box length", "box width", "box height"), report.box or (), strict=False))
-    named += list(zip(("centre x", "centre y", "centre z"), report.center, strict=True))
-    for what, six in (("centre", report.at_center), ("output frame", report.at_origin)):
-        named += [(f"I{e} at {what}", n) for e, n in zip(ENTRIES, six, strict=True)] if six else []
-    for k, n in enumerate(report.moments or (), 1):
-        named.append((f"principal moment {k}", n))
-        for j, a in zip("xyz", report.axes[k - 1] if report.axes else (), strict=False):
-            named.append((f"its axis {j}", a))
-    rows = [
-        (name, n.text, n.unit, f"± {number(float(n.half), 2)}", str(n.line), "set by a user" if n.overridden else "")
-        for name, n in named
-        if n is not None
-    ]
-    show(table("", ("number", "printed", "unit", "rounding [SI]", "line", ""), rows))
-    sign = {
-        "positive": "+integral of x y dm",
-        "tensor": "-integral of x y dm (entries of the tensor)",
-        None: "not stated",
-    }
-    said = sign[report.stated]
-    if report.stated is None and report.documented is not None:
-        said += f" here; {report.documented_by} say {sign[report.documented]}"
-    say(f"products: {said}")
-    for note in report.notes:
-        say(f"note: {note.strip('* ')}" if note.startswith("*") else f"not read: {note}")
-
-
-def _show_cad(cad: Cad) -> None:
-    """Print the links in SI: mass, centre, and tensor about the centre with tensor signs."""
-    from ident.cad.convention import PLAIN
-    from ident.cad.table import printed
-    from ident.report.text import number, table
-
-    rows = []
-    for link, p in zip(cad.links, cad.inertials, strict=True):
-        m, *others = printed(p, PLAIN).tolist()
-        rows.append((link, number(m), *(number(x, 4) for x in others)))
-    columns = ("link", "m [kg]", "cx [m]", "cy", "cz", "Ixx [kg m^2]", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-    show(table("Links in their frames, tensor about the centre of mass, Ixy = -integral of x y dm", columns, rows))
+    show(sheet_rows(report))
+    say(*sheet_sentences(report))

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import functools
 import logging
-import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,18 +23,16 @@ from unicodedata import category
 import typer
 
 from ident.cli.answers import answering, asked
-from ident.errors import EstimationError, IdentError, InputError, UnusableError, sentence, shortened
+from ident.errors import EstimationError, IdentError, UnusableError, sentence, shortened
 from ident.files import names_folder
 from ident.tell import LOG, logged
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ident.arrays import Array
     from ident.pipelines.loaded import Loaded
     from ident.pipelines.steps import Result
     from ident.report.text import Table
-    from ident.robot import Robot
     from ident.tell import Tell
 
 BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
@@ -240,10 +237,6 @@ _OUTPUT = {
     "quiet": Annotated[bool, "Print problems only", "--quiet"],
 }
 
-#: What options that take a posture or a speed of every joint want.
-JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg' or '30 deg 0.2 m'; rad and m without a unit"
-_SCALES = {"": 1.0, "deg": math.pi / 180, "rad": 1.0, "mm": 1e-3, "m": 1.0}  # to SI; mm is looked for before m
-
 
 def out_option(name: str, about: str = "File to write") -> Any:
     """Return the option --out of a file, called `name` where a folder is given."""
@@ -296,42 +289,3 @@ def _option(hint: Any) -> Any:
     names = [word for word in words if word.startswith("-")]
     value = next((word for word in words if word not in names), None)
     return Annotated[kind, typer.Option(*names, help=about[0], metavar=value)]
-
-
-def numbers(text: str, key: str, fix: str) -> tuple[float, ...]:
-    """Return the numbers of a list such as "0.1, 2"; InputError names the option."""
-    try:
-        return tuple(float(word) for word in text.replace(",", " ").split())
-    except ValueError:
-        raise InputError(f"'{text}' is no list of numbers", key=key, fix=fix) from None
-
-
-def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
-    """Return what an option says of every joint (n,), in rad or m; zeros without a text. Raises InputError."""
-    import numpy as np
-
-    if text is None:
-        return np.zeros(robot.n)
-    words = text.replace(",", " ").split()
-    numbers: list[float] = []
-    units: list[str] = []
-    for word in words:
-        unit = next((name for name in _SCALES if name and word.endswith(name)), "")
-        number = word.removesuffix(unit)
-        try:
-            numbers += [float(number)] if number else []
-        except ValueError:
-            raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {JOINT_NUMBERS}") from None
-        if number:
-            units.append(unit)
-        else:  # a unit by itself is that of all numbers before it that have none
-            units = [given or unit for given in units]
-    if len(numbers) != robot.n or not np.isfinite(numbers).all():
-        problem = f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}"
-        raise InputError(problem, key=key)
-    for joint, unit in zip(robot.joints, units, strict=True):
-        if unit and (unit in ("deg", "rad")) == joint.slides:
-            moves = "slides" if joint.slides else "turns"
-            problem = f"{joint.name} {moves}, and '{unit}' is no unit of that"
-            raise InputError(problem, key=key, fix=f"Give {JOINT_NUMBERS}")
-    return np.array([x * _SCALES[unit] for x, unit in zip(numbers, units, strict=True)])

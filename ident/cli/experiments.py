@@ -1,10 +1,8 @@
-"""The commands `ident init`, `check`, `select`, `doctor` and `fleet`, and waiting until an experiment changes."""
+"""The commands `ident init`, `check`, `select`, `doctor` and `fleet`."""
 
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -14,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, asked, checked, parts_of
+from ident.cli.answers import answer, asked
 from ident.cli.cad import show_checked
 from ident.cli.console import PROBLEMS, ExperimentPath, command_line, progress, say, show, show_notes, tell_aside
-from ident.errors import IdentError, plural
+from ident.errors import plural
+from ident.pipelines.answers import checked, parts_of
 from ident.pipelines.wishes import Sharing
 from ident.tell import LOG
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from ident.compare.causes.causes import Cause
     from ident.logs import LogReport
     from ident.pipelines.checks import CheckedRobot
-    from ident.pipelines.loaded import Loaded
     from ident.pipelines.questions import Question
 
 
@@ -91,7 +89,12 @@ def check(
             _show_log(report)
         say(*(f"wrote {picture}" for picture in found.pictures))
     elif isinstance(found, CheckedExperiment):
-        _show_experiment(found.loaded)
+        e, own = found.loaded.experiment, found.loaded
+        say(f"experiment {e.heading}")
+        parameters = f"{len(own.model.names)} parameters, {len(own.base.names)} base parameters"
+        say(f"robot '{own.robot.name}', {parameters}")
+        say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {own.prior.source}")
+        show_notes(own)
     else:
         show_checked(found)
     if found.problems:
@@ -100,9 +103,7 @@ def check(
 
 
 def _show_robot(found: CheckedRobot) -> None:
-    import numpy as np
-
-    from ident.report.text import number, table
+    from ident.report.checked_text import robot_rows
 
     robot, (kept, dropped) = found.robot, found.margin
     gravity = " ".join(f"{g:g}" for g in robot.gravity)
@@ -116,27 +117,15 @@ def _show_robot(found: CheckedRobot) -> None:
         )
     for note in robot.notes:
         LOG.info(note)
-    masses = np.full(robot.n, np.nan) if robot.inertials is None else robot.inertials[:, 0]
-    rows = []
-    for joint, link, mass, verdict in zip(robot.joints, robot.links, masses, found.verdicts, strict=True):
-        parent = robot.base if joint.parent < 0 else robot.links[joint.parent]
-        limits = f"{number(joint.limits.lower, 3)} to {number(joint.limits.upper, 3)}"
-        shown = number(None if verdict == "no inertial" else float(mass))
-        rows.append((joint.name, joint.kind, f"{parent} - {link}", limits, shown, verdict))
-    columns = ("joint", "kind", "between", "range [rad; m]", "mass [kg]", "link")
-    show(table("", columns, rows, ["bad" if v.startswith("cannot") else "" for v in found.verdicts]))
+    show(robot_rows(robot, found.verdicts))
 
 
 def _show_log(found: LogReport) -> None:
     from ident.logs.check import NOTES
-    from ident.report.text import number, table
+    from ident.report.checked_text import step_rows
 
     say(f"recording '{found.name}' ({found.file}): {found.samples} rows, {found.duration:.6g} s")
-    rows = [(number(step * 1e3), count) for step, count in found.steps[:6]]  # the most frequent
-    if rest := sum(count for _, count in found.steps[6:]):
-        rows.append((f"others, {number(found.dt_min * 1e3)} to {number(found.dt_max * 1e3)}", rest))
-    shares = [(step, str(count), f"{100 * count / (found.samples - 1):.3g} %") for step, count in rows]
-    show(table("", ("time step [ms]", "rows", "share"), shares))
+    show(step_rows(found))
     for kind in dict.fromkeys(f.kind for f in found.findings):
         same, note = [f for f in found.findings if f.kind == kind], kind in NOTES
         for f in same[:1] if note else same:  # notes are alike from joint to joint
@@ -144,14 +133,6 @@ def _show_log(found: LogReport) -> None:
             say(f"  {'note' if note else 'PROBLEM'} ({kind}): {f.message}{more}", style="" if note else "bold red")
     if all(f.kind in NOTES for f in found.findings):
         say("  no problem", style="green")
-
-
-def _show_experiment(loaded: Loaded) -> None:
-    e = loaded.experiment
-    say(f"experiment {e.heading}")
-    say(f"robot '{loaded.robot.name}', {len(loaded.model.names)} parameters, {len(loaded.base.names)} base parameters")
-    say(f"fit on {', '.join(e.fit)}; validate on {', '.join(e.validate) or 'nothing'}; prior: {loaded.prior.source}")
-    show_notes(loaded)
 
 
 #: Robots that failed, and such as are printed by name.
@@ -235,47 +216,3 @@ def _asked(question: Question) -> str:
         if not given.strip() or not (wanted := question.wanted_instead(given.strip())):
             return given
         tell_aside(f"'{given.strip()}' is no answer. {wanted}.")
-
-
-#: How often files are looked at [s].
-EVERY = 1.0
-
-
-def changes(experiment: Path) -> Iterator[None]:
-    """Yield at once, and again whenever a file of an experiment is another one than when that was last yielded."""
-    while True:
-        before = stamps(experiment)
-        yield
-        seen = before
-        while seen == before or seen != stamps(experiment):  # a file may be half written
-            seen = stamps(experiment)
-            time.sleep(EVERY)
-
-
-def stamps(experiment: Path) -> dict[Path, tuple[int, int] | None]:
-    """Return time of change [ns] and size of each file that an experiment reads, None where it is missing."""
-    found: dict[Path, tuple[int, int] | None] = {}
-    for path in files_of(experiment):
-        found[path] = None
-        with suppress(OSError):
-            there = path.stat()
-            found[path] = (there.st_mtime_ns, there.st_size)
-    return found
-
-
-def files_of(experiment: Path) -> list[Path]:
-    """Return the files of an experiment: its own, robot, data set, logs, tables; of a broken one those that it names.
-
-    A folder of CAD reports stands for the files in it.
-    """
-    from ident.experiment import read_experiment
-    from ident.pipelines.estimated import sources_of
-    from ident.pipelines.loaded import described_in
-
-    found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
-    with suppress(IdentError):
-        read = read_experiment(experiment)
-        found += sources_of(read)
-        found += filter(None, [described_in(read.robot)])
-    inside = [file for path in found if path.is_dir() for file in sorted(path.rglob("*"))]
-    return list(dict.fromkeys([*found, *inside]))

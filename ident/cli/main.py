@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ident import pipelines
-from ident.cli.answers import Asked, answer, asked, compared, outcome, parts_of
+from ident.cli.answers import Asked, answer, asked
 from ident.cli.cad import app as cad_app
 from ident.cli.console import (
     BAD_INPUT,
@@ -39,10 +39,11 @@ from ident.cli.console import (
     show_notes,
     tell_aside,
 )
-from ident.cli.experiments import changes, check, doctor, fleet, init, select
+from ident.cli.experiments import check, doctor, fleet, init, select
 from ident.cli.motions import codegen, dynamics, excite, postures, sweep
 from ident.cli.report import export, payload, report
 from ident.errors import InputError, plural
+from ident.pipelines.answers import compared, outcome, parts_of
 from ident.pipelines.wishes import Sharing
 from ident.tell import LOG
 
@@ -88,6 +89,8 @@ def run(
     if not watch:
         _run(experiment, share, out)
         return
+    from ident.pipelines.estimated import changes
+
     if asked().json:
         raise InputError("goes on, and --json is one document", key="--watch", fix="Leave one of them out")
     with suppress(KeyboardInterrupt):  # while it waits; all that was found is written then

@@ -10,21 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ident import pipelines
-from ident.cli.answers import answer, asked, parts_of, plain
-from ident.cli.console import (
-    JOINT_NUMBERS,
-    RobotPath,
-    command_line,
-    joint_numbers,
-    numbers,
-    out_option,
-    progress,
-    say,
-    show,
-    tell_aside,
-)
+from ident.cli.answers import answer, asked
+from ident.cli.console import RobotPath, command_line, out_option, progress, say, show, tell_aside
 from ident.errors import InputError, plural
-from ident.pipelines.wishes import ExciteWishes, MoveWishes, PostureWishes
+from ident.pipelines.answers import parts_of, plain
+from ident.pipelines.wishes import (
+    JOINT_NUMBERS,
+    ExciteWishes,
+    MoveWishes,
+    PostureWishes,
+    joint_numbers,
+    noise_of,
+    numbers,
+)
 from ident.tell import LOG
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from ident.pipelines.excitation import Excitation
     from ident.pipelines.moves import WrittenMoves
     from ident.pipelines.plants import Dynamics
-    from ident.robot import Robot
 
 
 WORTH = ("unit", "CAD", "predicted standard error", "of the CAD value", "shown")
@@ -64,7 +61,7 @@ def excite(
     arm = read_robot(robot)
     wishes = replace(
         wishes,
-        noise=None if noise is None else _noise(noise, arm),
+        noise=None if noise is None else noise_of(noise, arm),
         start=None if start is None else tuple(joint_numbers(start, arm, "--start").tolist()),
         end=None if end is None else tuple(joint_numbers(end, arm, "--end").tolist()),
     )
@@ -123,16 +120,6 @@ def _tell(found: Excitation, folder: Path) -> None:
     for method in dict.fromkeys(g.method for g in design.guarantees):
         say(f"- {sum(g.method == method for g in design.guarantees)} by {method}")
     say(f"wrote {folder}; its predicted.csv says which combination of parameters each name stands for")
-
-
-def _noise(text: str, robot: Robot) -> tuple[float, ...]:
-    """Return one number, or one per joint."""
-    values = numbers(text, "--noise", "Such as 0.1, or '1 1 0.5'")
-    if not all(0 < x < math.inf for x in values):
-        raise InputError(f"'{text}' are no standard deviations", key="--noise", fix="Give positive numbers")
-    if len(values) not in (1, robot.n):
-        raise InputError(f"'{text}' is not one number, nor {robot.n}", key="--noise", fix="Give one number per joint")
-    return values
 
 
 OutPath = Annotated[
@@ -290,9 +277,7 @@ def codegen(
 
 def _torques(known: Dynamics, state: list[Array]) -> None:
     """Print the torque of each joint and what it is made of, and the mass matrix."""
-    import numpy as np
-
-    from ident.report.text import number, table
+    from ident.report.checked_text import mass_rows, torque_rows
 
     model, found = known.model, known.torques(*state)
     title = "Torque = D(q) qdd + C(q, qd) qd + g(q)"
@@ -301,22 +286,8 @@ def _torques(known: Dynamics, state: list[Array]) -> None:
         title += f" + joint terms ({', '.join(kinds)})"
     joints = [{"name": joint.name, "unit": joint.unit("torque")} for joint in model.robot.joints]
     answer(kind="torques", joints=joints, parts=found.parts, mass_matrix=found.mass_matrix)
-    rows = [
-        (joint.name, joint.unit("torque"), *(number(float(x)) for x in row))
-        for joint, row in zip(model.robot.joints, _rounded(np.array(list(found.parts.values())).T), strict=True)
-    ]
-    show(table(title, ("joint", "unit", *found.parts), rows))
-    names = model.robot.joint_names
-    d = zip(names, _rounded(found.mass_matrix), strict=True)
-    entries = [(name, *(number(float(x)) for x in row)) for name, row in d]
-    show(table("Mass matrix D(q), of the links without drives [kg m^2; kg m; kg]", ("", *names), entries))
-
-
-def _rounded(values: Array) -> Array:
-    """Return values (n, m) with 0 in place of what is no more than rounding beside the largest."""
-    import numpy as np
-
-    return np.where(np.abs(values) < 1e-14 * np.abs(values).max(), 0.0, values)
+    show(torque_rows(title, model.robot, found.parts))
+    show(mass_rows(model.robot, found.mass_matrix))
 
 
 def _surface(known: Dynamics, joints: str, q: Array, plot: Path | None) -> None:

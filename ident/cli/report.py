@@ -5,21 +5,17 @@ where the load's mass is known.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, asked, outcome, parts_of
-from ident.cli.console import EstimatePath, command_line, file_out, out_option, progress, say, show
+from ident.cli.answers import answer, asked
+from ident.cli.console import STYLES, EstimatePath, command_line, file_out, out_option, progress, say, show
 from ident.errors import InputError
+from ident.pipelines.answers import outcome, parts_of
 from ident.pipelines.wishes import ExportWishes, PayloadWishes
 from ident.tell import LOG
-
-if TYPE_CHECKING:
-    from ident.payload.payload import IdentifiedPayload
-    from ident.pipelines.loads import FoundLoad
-    from ident.robot import Robot
 
 
 def report(
@@ -120,7 +116,7 @@ def payload(
     """Identify the load that some recordings carry and others do not."""
     from ident.export import payload_format_named
     from ident.files import file_word, write_whole
-    from ident.report.outcome_text import figures_rows, gains_rows
+    from ident.report.outcome_text import figures_rows, gains_rows, load_by_joint, load_sentences
 
     if wishes.form is None and (out is not None or unvalidated):
         raise InputError("no controller is named", key="--format", fix="Add --format, such as --format ur")
@@ -134,7 +130,8 @@ def payload(
     what = f"{', '.join(loaded)} against {found.origin}"
     say(f"load on {found.payload.link} of {robot.name}, seen from {found.frame}: {what}", style="bold")
     show(figures_rows(found.payload, found.figures))
-    _show_verdict(found)
+    for told, tone in load_sentences(found.payload, found.errors, wishes.gain_error):
+        say(told, style=STYLES[tone])
     if found.gains is not None:
         signal = found.loaded.manifest.recording(found.loaded.experiment.fit[0]).torque
         show(gains_rows(found.gains, signal, robot))
@@ -144,7 +141,7 @@ def payload(
             use = "Use neither the gains nor the load; give recordings that carry it and move it."
             say(f"No load of {found.gains.mass:g} kg is seen: no gain differs from zero. {use}", style="bold red")
     elif found.payload.shows_mass:
-        _show_joints(found.payload, robot)
+        say(*load_by_joint(found.payload, robot))
     if wishes.form is None:
         return
     text = found.call(unvalidated=unvalidated, date=date)
@@ -156,48 +153,3 @@ def payload(
         say(f"wrote {path}")
     elif asked().text:
         typer.echo(text, nl=False)
-
-
-def _show_verdict(found: FoundLoad) -> None:
-    from ident.report.text import percent
-
-    load, errors, gain_error = found.payload, found.errors, found.wishes.gain_error
-    if not load.shows_mass:
-        say("These motions do not show the load's mass: move the joints that lift it.", style="yellow")
-    elif not load.seen:
-        say("No load is seen: the mass does not differ from zero, so there is no centre to speak of.", style="yellow")
-    else:
-        edge = " The free fit could not, so it lies at the edge; error bars are those of the free fit." * load.edge
-        say(f"This body can exist (its pseudo-inertia is positive semidefinite, exactly).{edge}")
-    for e, what in zip(errors, ("fitted", "held-out"), strict=False):
-        say(
-            f"Torque error on {what} {', '.join(e.recordings)}: {percent(e.with_load_total)} with the load,"
-            f" {percent(e.without_total)} without."
-        )
-    if errors[1:]:
-        passed = errors[1].passed
-        say(f"Validation {'passed' if passed else 'failed'}.", style="green" if passed else "bold red")
-    how = (
-        "a jackknife over segments"
-        if load.kind == "cluster-by-segment"
-        else "residuals taken as independent: too short"
-    )
-    if load.known_mass:
-        say(f"Error bars: {how}. The given mass is taken as exact.")
-    elif gain_error:
-        say(f"Error bars: {how}, and drive gains known to {gain_error:g} % each, their effects added up.")
-    else:
-        say(
-            f"Error bars: {how}. They do not hold the drive gains: torques that are all 10 % too large make the load"
-            " 10 % too heavy. Say how well the gains are known with --gain-error, or weigh the load: --known-mass."
-        )
-
-
-def _show_joints(found: IdentifiedPayload, robot: Robot) -> None:
-    parts = [
-        f"{name} {100 * part / found.free[0]:.0f} %"
-        for name, part in zip(robot.joint_names, found.by_joint[:, 0], strict=True)
-        if abs(part) >= 0.005 * abs(found.free[0])
-    ]
-    if parts and found.seen:
-        say(f"The mass comes from {', '.join(parts)}: so much does it change with the gain of each.")

@@ -62,9 +62,7 @@ def evidence(robot: Robot, inertials: Array | None, t: Array, q: Array, columns:
     size = np.where(size > 1e-20 * np.sum(smooth**2, axis=0), size, np.inf)
     explained, ratio, sign = (np.full((robot.n, columns.shape[1]), x) for x in (0.0, np.nan, 0.0))
     for j in range(robot.n):
-        speed = np.percentile(np.abs(qd[:, j]), 90)
-        friction = [np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(q))]
-        whole = np.column_stack([gravity[:, j], inertia[:, j], *friction])
+        whole = np.column_stack([gravity[:, j], inertia[:, j], *_friction(qd[:, j]), qdd[:, j], np.ones(len(q))])
         left, without = _left(whole, smooth), _left(whole[:, 1:], smooth)
         explained[j] = 1.0 - left / size
         slopes = _slopes(whole, smooth)
@@ -140,8 +138,7 @@ def _beside_friction(qd: Array, qdd: Array, parts: Array, smooth: Array) -> Arra
     """
     size, each = np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0), [np.zeros((0, len(parts)))]
     for j in np.flatnonzero(size > 0.0):
-        speed = np.percentile(np.abs(qd[:, j]), 90)
-        own = np.column_stack([np.tanh(qd[:, j] / max(0.02 * speed, 1e-12)), qd[:, j], qdd[:, j], np.ones(len(qd))])
+        own = np.column_stack([*_friction(qd[:, j]), qdd[:, j], np.ones(len(qd))])
         each.append((parts[:, :, j].T - own @ _slopes(own, parts[:, :, j].T)) / np.sqrt(size[j]))
     return np.asarray(np.concatenate(each) / np.sqrt(max(len(each) - 1, 1)))
 
@@ -151,15 +148,10 @@ def unexplained(robot: Robot, t: Array, q: Array, columns: Array, matrix: Array)
 
     columns (N, n): of the motors, which turn by matrix @ q (N, n) [rad; m], each in a unit of its own.
     """
-
-    def friction(speed: Array) -> Array:
-        dry = np.tanh(speed / np.maximum(0.02 * np.percentile(np.abs(speed), 90, axis=0), 1e-12))
-        return np.stack([dry, speed], axis=2)  # (N, n, 2)
-
     q, qd, qdd, smooth, _ = _states(t, q, columns)
     felt, turn = np.linalg.inv(matrix), qd @ matrix.T
     rigid = np.einsum("jk,Njp->Nkp", felt, regressor(robot, q, qd, qdd))
-    at_joints, at_motors = friction(qd), friction(turn)
+    at_joints, at_motors = (np.stack(_friction(speed), axis=2) for speed in (qd, turn))  # (N, n, 2)
     size = np.maximum(np.sum((smooth - smooth.mean(axis=0)) ** 2, axis=0), 1e-300)
     found = []
     for k in range(robot.n):
@@ -167,6 +159,11 @@ def unexplained(robot: Robot, t: Array, q: Array, columns: Array, matrix: Array)
         whole = np.column_stack([rigid[:, k], joints, at_motors[:, k], qdd @ matrix[k], np.ones(len(q))])
         found.append(_left(whole, smooth[:, [k]])[0] / size[k])
     return np.array(found)
+
+
+def _friction(speed: Array) -> tuple[Array, Array]:
+    """Return what speeds (N, ...) rub dry, but for next to standstill, and the speeds."""
+    return np.tanh(speed / np.maximum(0.02 * np.percentile(np.abs(speed), 90, axis=0), 1e-12)), speed
 
 
 def _tells(left: Array, without: Array, size: Array) -> NDArray[np.bool_]:

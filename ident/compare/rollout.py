@@ -70,14 +70,14 @@ def rollout(model: Model, theta: ArrayLike, motion: Motion) -> Rollout:
     edges = begin[:, None] + np.linspace(0.0, WINDOW_S, steps + 1)
     every = slice(None, None, steps // KEPT)
     path = _moved(moved, state, _mean_torque(motion, motion.tau - held, edges), WINDOW_S / steps)[:, every]
-    n = model.robot.n
+    n, kept = model.robot.n, dict.fromkeys(term.kind.words for term in model.terms if term not in free.terms)
     return Rollout(
         motion.name,
         edges[:, every],
         _at(motion, motion.q, edges[:, every]),
         path,
         state[:, :n] + WINDOW_S * state[:, n:],
-        moved.friction_law + _and_held(model, free),
+        moved.friction_law + (f"; {' and '.join(kept)} as at the recorded motion" if kept else ""),
     )
 
 
@@ -93,12 +93,6 @@ def _free(model: Model, theta: Array, motion: Motion) -> tuple[Model, Array, Arr
         states, signals = (motion.q, motion.qd, motion.qdd), motion.signals()
         held = torque(model, theta, *states, signals=signals) - torque(free, theta[kept], *states, signals=signals)
     return free, theta[kept], held
-
-
-def _and_held(model: Model, free: Model) -> str:
-    """Return in words which terms act as they did at the recorded motion, nothing where there are none."""
-    held = dict.fromkeys(term.kind.words for term in model.terms if term not in free.terms)
-    return f"; {' and '.join(held)} as at the recorded motion" if held else ""
 
 
 def _at(motion: Motion, values: Array, t: Array) -> Array:

@@ -1,10 +1,10 @@
-"""Prediction of torque on other recordings, with the CAD-only and the zero prediction beside it."""
+"""Prediction of torque on other recordings, with the CAD-only and the zero prediction beside it; what it leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from math import prod
 
 import numpy as np
@@ -242,8 +242,7 @@ def validate(
         found = list[Predicted]()
         for name, all_rows in every.items():
             own = sums.get((recording, name))
-            counted = all_rows if own is None else np.where(held, own[2:5], all_rows - own[5:])
-            squared, energy, samples = counted
+            squared, energy, samples = all_rows if own is None else np.where(held, own[2:5], all_rows - own[5:])
             as_logged = None if own is None or not bands else own[:2]
             with_still = all_rows[:2] if slow.any() else None
             found.append(Predicted(name, squared, energy, samples.astype(int), as_logged, with_still))
@@ -371,3 +370,37 @@ def _phi(base: BaseParameters, model: Model, values: ArrayLike, name: str) -> Ar
         return frozen(values, (b,), f"prediction '{name}'", ModelError)
     problem = f"prediction '{name}' has shape {given}, wanted ({p},) standard or ({b},) base parameters"
     raise ModelError(problem, fix="Use parameters of the same model")
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Recordings put one after the other: t (N,) [s] of each one's own clock, its states q, qd and residual (N, n).
+
+    names: the recordings, starts: their first rows.
+    """
+
+    names: tuple[str, ...]
+    starts: tuple[int, ...]
+    t: Array
+    q: Array
+    qd: Array
+    residual: Array
+
+    def rms(self) -> Array:
+        """Return the root mean square of each joint's residual in each recording (k, n) [N m; N]."""
+        parts = pairwise((*self.starts, len(self.t)))
+        return np.array([np.sqrt(np.mean(self.residual[a:b] ** 2, axis=0)) for a, b in parts])
+
+
+def residuals(model: Model, theta: Array, motions: Sequence[Motion]) -> Residuals:
+    """Return measured less predicted torque of motions that have samples, at least one of them."""
+    left = [m.tau - torque(model, theta, m.q, m.qd, m.qdd, signals=m.signals()) for m in motions]
+    starts = np.cumsum([0, *(len(m.t) for m in motions[:-1])])
+    return Residuals(
+        tuple(m.name for m in motions),
+        tuple(starts.tolist()),
+        np.concatenate([m.t for m in motions]),
+        np.concatenate([m.q for m in motions]),
+        np.concatenate([m.qd for m in motions]),
+        np.concatenate(left),
+    )

@@ -6,16 +6,14 @@ whatever reads a log or predicts a torque after that has them, workers and valid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.calibrate import Calibration, Evidence, calibrated_where_worth, group_of
 from ident.calibrate.slopes import drive_matrix
 from ident.errors import ConfigError, InputError, RobotError
-from ident.estimate import Estimate
 from ident.experiment import Experiment
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.steps import Warned, as_calibrated, first_parts, processing_of
@@ -24,23 +22,15 @@ from ident.tables import read_toml
 from ident.tell import Tell, logged
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What [calibrate] found: each unknown with what is said of it, and what it adds to the parameters' covariance."""
-
-    unknowns: tuple[Calibrated, ...]
-    covariance: Array
-
-
-def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = logged) -> tuple[Loaded, Found | None]:
-    """Return the experiment as its [calibrate] has it, and what was found; None where it has none.
+def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = logged) -> Loaded:
+    """Return the experiment as its [calibrate] has it, with what was found; as it is where it has none.
 
     Of long recordings the first part is looked at. Raises ConfigError for joints and lengths that the robot lacks and
     gains that its manifest cannot hold, LogError for the logs.
     """
     experiment = loaded.experiment
     if experiment.calibrate is None:
-        return loaded, None
+        return loaded
     try:
         unknowns = experiment.calibrate.unknowns(loaded.robot, _convention(experiment))
     except InputError as cause:
@@ -62,25 +52,15 @@ def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = logged) 
     found = _said(kept, evidence, whole)
     warned += [Warned(f"calibrate {e.group}", "calibrated", f"{e}{'' if e.worth else '; not taken'}") for e in evidence]
     settled = as_calibrated(replace(loaded, processing=processing), found)
-    return settled, Found(found, np.zeros((0, 0)) if kept is None else kept.spread_of_parameters())
+    return replace(settled, calibrated=found, spread=None if kept is None else kept.spread_of_parameters())
 
 
-def with_late_torques(loaded: Loaded, late: float, warned: list[Warned]) -> tuple[Loaded, Found]:
+def with_late_torques(loaded: Loaded, late: float, warned: list[Warned]) -> Loaded:
     """Return the experiment with torques read as being late [s], which is all positions early, and that as found."""
     said = f"all torques come {1e3 * late:.3g} ms late"
     warned.append(Warned("torques", "late", f"{said}, as they follow the motion, and are read so"))
     found = tuple(Calibrated(u, -late, float("nan"), said, True) for u in skews(loaded.robot))
-    return replace(loaded, late=late), Found(found, np.zeros((0, 0)))
-
-
-def widened(estimate: Estimate, found: Found | None) -> Estimate:
-    """Return the estimate with what was calibrated, whose error bars widen those of the base parameters."""
-    if found is None:
-        return estimate
-    estimate = replace(estimate, calibration=found.unknowns)
-    if found.covariance.shape != estimate.covariance.matrix.shape:
-        return estimate
-    return replace(estimate, covariance=estimate.covariance.widened(found.covariance))
+    return replace(loaded, late=late, calibrated=found)
 
 
 def _said(kept: Calibration | None, evidence: tuple[Evidence, ...], whole: Calibration) -> tuple[Calibrated, ...]:

@@ -97,7 +97,11 @@ def check(
     if kind == "experiment":
         from ident.pipelines.loaded import load
 
-        return _experiment(load(file))
+        loaded = load(file)
+        for name in (*loaded.experiment.fit, *loaded.experiment.validate):
+            for part in loaded.manifest.recording(name).files:
+                locate(loaded.manifest, part)
+        return CheckedExperiment(loaded)
     if kind == "dataset":
         return _logs(file, robot, [recording] if recording else None, plot)
     path = manifest_of(file)
@@ -181,11 +185,3 @@ def _drawn(manifest: Manifest, arm: Robot, reports: Sequence[LogReport], folder:
     folder.mkdir(parents=True, exist_ok=True)
     logs = ((next(iter_logs(manifest, report.name, arm)), report) for report in reports)
     return tuple(save_figure(log_figure(log, found.findings), folder / f"{found.name}.png") for log, found in logs)
-
-
-def _experiment(loaded: Loaded) -> CheckedExperiment:
-    e = loaded.experiment
-    for name in (*e.fit, *e.validate):
-        for part in loaded.manifest.recording(name).files:
-            locate(loaded.manifest, part)
-    return CheckedExperiment(loaded)

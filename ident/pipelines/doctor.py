@@ -8,34 +8,39 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.compare.causes.causes import RISEN, Cause, Examination, examined
+from ident.compare.causes.causes import RISEN, Cause, Examination, examined, of_table
 from ident.compare.causes.described import described_by
 from ident.compare.causes.geometries import geometries
 from ident.compare.causes.hidden import Screened, screened, unreached
 from ident.compare.causes.lags import lag, lags_below
 from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mistakes
-from ident.compare.causes.tables import Table, table_search
+from ident.compare.causes.reading import Reading, rows_of
+from ident.compare.causes.tables import Table, scales_all, table_search, told_of
 from ident.compare.causes.touches import ROBUST
+from ident.compare.causes.weighing import Weigher
+from ident.compare.doctor import Diagnosis
+from ident.compare.doctor import doctor as diagnosed
 from ident.compare.doctor.doctor import exact_search
+from ident.compare.doctor.hypotheses import OtherView, TorqueGain
 from ident.compare.doctor.search import MARGIN
 from ident.compare.doctor.words import WHOLE
 from ident.errors import CadError, LogError
 from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
-from ident.estimate.prior import Prior
+from ident.estimate.prior import Prior, cad_prior
 from ident.experiment import Experiment, read_experiment
 from ident.logs.automatic import JUDGED
 from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
 from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives, mirrored, tied
-from ident.pipelines.corrected import Corrected, corrected, mended_prior
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.own_model import chosen_instead
 from ident.pipelines.select import with_terms
 from ident.pipelines.stated_tables import stated_table
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
 from ident.pipelines.suspicions import badly_predicted, harmless, known_well, suspicious, vouched_for, worse_in_all
+from ident.regression import Regression
 from ident.tell import Tell, logged
 
 #: Log odds above it are not told apart.
@@ -128,12 +133,6 @@ def beside_loss(found: Examination, predicts: bool = False) -> Examination:
 def _fitted(loaded: Loaded, processing: Processing | None = None) -> list[Motion]:
     """Return the fitted motions that have rows; processing: in place of that of the fit."""
     return [m for m in first_parts(loaded, loaded.experiment.fit, processing) if m.keep.any()]
-
-
-def _slow_band(loaded: Loaded) -> list[Motion]:
-    """Return the fitted motions below about twice the band of the fastest one."""
-    fit, judged = processing_of(loaded)
-    return _fitted(loaded, replace(fit, decimation=(*judged.decimation, int(JUDGED / 2.0))))
 
 
 def files_of(loaded: Loaded) -> dict[str, str]:
@@ -311,21 +310,22 @@ def _of_known_bodies(
 ) -> tuple[Estimate, tuple[Warned, ...], Anew | None]:
     """Return what `doctored` does where only CAD's bodies may tell; table: theirs, if doubted; asked: seen without."""
     loaded = result.loaded
-    found, late, seen = tuple[NamedCause, ...](), 0.0, Corrected()
+    found, of_cad, prior = tuple[NamedCause, ...](), tuple[Cause, ...](), None
+    late, elsewhere = 0.0, False
     if known_well(result):
         whole, found = with_bodies(loaded, tell, asked)
         found, late = _how_late(loaded, found, whole)
         of_cad = tuple(c for c in whole.causes if c.mistake.file == "table" and not c.ordinary and c.asserted)
-        seen = Corrected(of_cad, prior=mended_prior(loaded, whole.diagnosis) if whole.diagnosis else None)
+        prior = mended_prior(loaded, whole.diagnosis) if whole.diagnosis else None
     elif table is not None and result.regression is not None:
-        seen = corrected(loaded, result.regression, motions, table)
-        found = with_bodies(loaded, tell, asked)[1] if seen.elsewhere else ()
-    if found or seen.elsewhere or not seen.causes:
+        of_cad, prior, elsewhere = corrected(loaded, result.regression, motions, table)
+        found = with_bodies(loaded, tell, asked)[1] if elsewhere else ()
+    if found or elsewhere or not of_cad:
         told = () if found else tuple(_differs(result))
         return replace(estimate, causes=found), told, Anew(late, _springs(found, loaded))
-    named = tuple(_named(c, loaded) for c in seen.causes)
+    named = tuple(_named(c, loaded) for c in of_cad)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in named)
-    return replace(estimate, noted=named), told, Anew(prior=seen.prior)
+    return replace(estimate, noted=named), told, Anew(prior=prior)
 
 
 def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> NamedCause | None:
@@ -376,7 +376,10 @@ def _lagging(loaded: Loaded, cause: NamedCause, value: float) -> tuple[tuple[Nam
     """
     found = lag(loaded.model, _fitted(loaded), loaded.prior)
     if found is None:
-        return ((cause,), value) if lags_below(loaded.model, _slow_band(loaded), loaded.prior, value) else ((), 0.0)
+        fit, judged = processing_of(loaded)
+        slow = replace(fit, decimation=(*judged.decimation, int(JUDGED / 2.0)))  # below twice the fastest motion's band
+        shows = lags_below(loaded.model, _fitted(loaded, slow), loaded.prior, value)
+        return ((cause,), value) if shows else ((), 0.0)
     if found.late:
         return (cause,), found.value
     delay, blur = (next(m for m in mistakes(loaded.robot) if m.kind == kind) for kind in ("delay", "blur"))
@@ -389,3 +392,38 @@ def already_doubted(cause: NamedCause, doubts: Sequence[str]) -> bool:
     """Return whether a torque that may lack gravity is doubted by more than the gain of that cause would explain."""
     small = any(doubt.startswith(f"{cause.where} is logged with") for doubt in doubts)
     return small and any(WEIGHTLESS in rival for rival in cause.rivals)
+
+
+# ---- a CAD table that the fitted logs contradict: which mistakes of it are sure, and the prior without them --------
+
+#: Differences to a corrected table, in their standard deviations, where all of its mistakes are known.
+EXPLAINED = 2.0
+
+
+def corrected(
+    loaded: Loaded, regression: Regression, motions: Sequence[Motion], table: Table
+) -> tuple[tuple[Cause, ...], Prior | None, bool]:
+    """Return mistakes of a table that are no slight ones, by the factors of a fit and its motions; the prior without
+    them, None where they are not all sure; and whether robot file or logs are likelier to be wrong than the table.
+    """
+    search = table_search(loaded.model, regression, table, motions)
+    diagnosis = diagnosed(search)
+    if not diagnosis.faults:
+        return (), None, False
+    weigher, reading = Weigher(loaded.model, rows_of(motions, thinned=True), loaded.prior), Reading.plain(loaded.robot)
+    found = [f for f in told_of(weigher, reading, search, diagnosis.faults, table) if not f.ordinary]
+    elsewhere = any(isinstance(f.fault.move, OtherView | TorqueGain) for f in found)
+    causes = tuple(of_table(f, weigher) for f in found if f.fault.asserted)
+    return causes, mended_prior(loaded, diagnosis) if causes and not elsewhere else None, elsewhere
+
+
+def mended_prior(loaded: Loaded, diagnosis: Diagnosis) -> Prior | None:
+    """Return the prior of a table without its mistakes, None where these are not sure or not all that is wrong."""
+    sure = diagnosis.faults and all(f.asserted and not scales_all(f) for f in diagnosis.faults)
+    if not sure or diagnosis.deviation[1] >= EXPLAINED:
+        return None
+    robot, bodies = loaded.robot, diagnosis.corrected.copy()  # neutral bodies for links of which it says nothing sure
+    bodies[[robot.links.index(link) for link in diagnosis.unknown]] = np.nan
+    for link, (mean, _) in diagnosis.left.items():
+        bodies[robot.links.index(link)] = mean
+    return cad_prior(robot, bodies, f"{loaded.cad_source} without its mistakes", loaded.prior.joint_values)

@@ -1,11 +1,12 @@
 """What an estimate's file says of the experiment that it comes from: how its logs are read, and with which terms; and
-the files that results are made from, which no result is written over.
+the files that results are made from, which no result is written over, and whose changes are waited for.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+import time
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -209,3 +210,43 @@ def _is_one(out: Path, sources: Iterable[Path | None]) -> bool:
         if out.name in (Path(name.decode(errors="replace").replace("\\", "/")).name for name in named):
             return True
     return False
+
+
+#: How often files are looked at [s].
+EVERY = 1.0
+
+
+def changes(experiment: Path) -> Iterator[None]:
+    """Yield at once, and again whenever a file of an experiment is another one than when that was last yielded."""
+    while True:
+        before = stamps(experiment)
+        yield
+        seen = before
+        while seen == before or seen != stamps(experiment):  # a file may be half written
+            seen = stamps(experiment)
+            time.sleep(EVERY)
+
+
+def stamps(experiment: Path) -> dict[Path, tuple[int, int] | None]:
+    """Return time of change [ns] and size of each file that an experiment reads, None where it is missing."""
+    found: dict[Path, tuple[int, int] | None] = {}
+    for path in files_of(experiment):
+        found[path] = None
+        with suppress(OSError):
+            there = path.stat()
+            found[path] = (there.st_mtime_ns, there.st_size)
+    return found
+
+
+def files_of(experiment: Path) -> list[Path]:
+    """Return the files of an experiment: its own, robot, data set, logs, tables; of a broken one those that it names.
+
+    A folder of CAD reports stands for the files in it.
+    """
+    found = [experiment / "experiment.toml" if experiment.is_dir() else experiment]
+    with suppress(IdentError):
+        read = read_experiment(experiment)
+        found += sources_of(read)
+        found += filter(None, [described_in(read.robot)])
+    inside = [file for path in found if path.is_dir() for file in sorted(path.rglob("*"))]
+    return list(dict.fromkeys([*found, *inside]))

@@ -30,7 +30,7 @@ from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous
 from ident.model.term import Term, follows_motion
 from ident.pipelines.doctor import doctor
 from ident.pipelines.estimated import as_run, results_folder
-from ident.pipelines.known_torques import KnownTorques, known_torques, stated
+from ident.pipelines.known_torques import KnownTorques, Stated, known_torques, stated
 from ident.pipelines.loaded import Loaded, described_in, load
 from ident.pipelines.steps import Warned, motions
 from ident.pipelines.wishes import ExciteWishes
@@ -83,14 +83,13 @@ class Excitation:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """What is known before the search: model, CAD's theta (p,) and what it leaves out, logs taken, noise (n,).
+    """What is known before the search: model, what CAD says, logs taken, noise (n,).
 
     torques: of what limits count with, None where nothing is known.
     """
 
     model: Model
-    theta: Array | None
-    absent: tuple[str, ...]
+    said: Stated
     prior: Regression | None
     noise: Array
     log_hz: float
@@ -281,10 +280,11 @@ def _resumed(wishes: ExciteWishes, robot: Robot, basis: Fourier) -> tuple[tuple[
 def _worth(known: _Known, problem: Problem, factor: Array) -> Worth:
     """Return predicted errors beside CAD values, NaN where CAD leaves out a part of the combination."""
     base = problem.information.base
-    found = worth(base, factor, known.theta)
+    theta, absent = known.said
+    found = worth(base, factor, theta)
     if found.values is None:
         return found
-    unknown = np.isin(base.standard, known.absent)
+    unknown = np.isin(base.standard, absent)
     return replace(found, values=np.where((base.K[:, unknown] != 0).any(axis=1), np.nan, found.values))
 
 
@@ -295,9 +295,9 @@ def _known(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
     if wishes.friction:
         terms += friction_terms(robot)
     model = Model(robot, tuple(terms))
-    theta, absent = stated(model, wishes.cad, inputs)
-    torques = known_torques(wishes.estimate, model, theta, absent, notes, inputs)
-    return _Known(model, theta, absent, None, _noise(wishes, robot, notes), wishes.log_rate or wishes.rate, torques)
+    said = stated(model, wishes.cad, inputs)
+    torques = known_torques(wishes.estimate, model, said, notes, inputs)
+    return _Known(model, said, None, _noise(wishes, robot, notes), wishes.log_rate or wishes.rate, torques)
 
 
 def friction_terms(robot: Robot) -> list[Term]:
@@ -334,11 +334,11 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
 
     regression = compress(loaded.model, watched(), base=loaded.base)
     notes.extend(f"{w.about}: {w.message}" for w in warned if w.kind not in NOTES)
-    theta, absent = None, tuple[str, ...]()
+    said: Stated = None, ()
     if loaded.cad is not None and not np.isnan(loaded.cad).any():
         values = {name: x for name, x in loaded.joint_values.items() if name in loaded.model.names}
-        theta, absent = cad_theta(loaded.model, loaded.cad, values)
-    torques = _torques_after(wishes, loaded, theta, absent, notes, inputs)
+        said = cad_theta(loaded.model, loaded.cad, values)
+    torques = _torques_after(wishes, loaded, said, notes, inputs)
     if wishes.noise is not None:
         noise = _noise(wishes, robot, notes)
     else:
@@ -349,7 +349,7 @@ def _after(wishes: ExciteWishes, robot: Robot, notes: list[str], inputs: dict[st
     if log_hz is None:
         log_hz = min(rates)
         notes.append(f"torques count {log_hz:.4g} times a second, as in the processed logs of '{experiment.name}'")
-    return _Known(loaded.model, theta, absent, regression, noise, log_hz, torques)
+    return _Known(loaded.model, said, regression, noise, log_hz, torques)
 
 
 def _as_run(before: Loaded, notes: list[str]) -> tuple[Loaded, Estimate | None]:
@@ -368,21 +368,16 @@ def _as_run(before: Loaded, notes: list[str]) -> tuple[Loaded, Estimate | None]:
 
 
 def _torques_after(
-    wishes: ExciteWishes,
-    loaded: Loaded,
-    theta: Array | None,
-    absent: tuple[str, ...],
-    notes: list[str],
-    inputs: dict[str, str],
+    wishes: ExciteWishes, loaded: Loaded, said: Stated, notes: list[str], inputs: dict[str, str]
 ) -> KnownTorques | None:
-    """Return the torques of --estimate, of the experiment's last run, or of CAD's theta (p,)."""
+    """Return the torques of --estimate, of the experiment's last run, or of what CAD says."""
     model, own = loaded.model, results_folder(loaded.experiment) / "estimate.json"
     described = replace(model, robot=loaded.described or loaded.robot)  # an estimate has its own calibration
     if wishes.estimate is not None:
-        return known_torques(wishes.estimate, described, theta, absent, notes, inputs)
+        return known_torques(wishes.estimate, described, said, notes, inputs)
     if own.is_file():
         try:
-            return known_torques(own, described, theta, absent, notes, inputs)
+            return known_torques(own, described, said, notes, inputs)
         except IdentError as cause:
             notes.append(f"{own.parent.name}/{own.name} is not used for the torques: {cause}")
     else:
@@ -390,7 +385,7 @@ def _torques_after(
             f"there is no {own.parent.name}/{own.name}: with one, of `ident run`, torques are those that were"
             " identified"
         )
-    return known_torques(None, model, theta, absent, notes, inputs)
+    return known_torques(None, model, said, notes, inputs)
 
 
 def _deciding(wishes: ExciteWishes, notes: list[str]) -> Callable[[Trajectory], float]:

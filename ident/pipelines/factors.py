@@ -126,7 +126,9 @@ def fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell = 
     none = tuple(0.0 for _ in next(iter(factors.pulls.values()), ()))  # of what is a base parameter since calibration
     moves = np.array([(factors.bias.get(name, 0.0), *factors.pulls.get(name, none)) for name in estimate.base.names])
     wider = estimate.covariance.widened(moves @ moves.T) if moves.any() else estimate.covariance
-    return replace(estimate, structure=loaded.structure, covariance=wider)
+    if loaded.spread is not None and loaded.spread.shape == wider.matrix.shape:
+        wider = wider.widened(loaded.spread)
+    return replace(estimate, structure=loaded.structure, covariance=wider, calibration=loaded.calibrated)
 
 
 def _too_large(loaded: Loaded, warned: Sequence[Warned]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ident.errors import ConfigError, IdentError, InputError, need, plural
 from ident.files import short_names, whole_file, whole_folder
-from ident.pipelines.calibration import widened, with_calibration
+from ident.pipelines.calibration import with_calibration
 from ident.pipelines.cluster import mapped, sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.factors import fitted
@@ -48,16 +48,10 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """What came of a robot: rows of the table, or why there are none."""
+    """What came of a robot: rows of the table (`ident.compare.difference.COLUMNS`), or why there are none."""
 
     name: str
-    parameters: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
-    values: tuple[float, ...] = ()
-    errors: tuple[float, ...] = ()
-    dof: int = 0
-    torque_error: float = float("nan")
-    verdict: str = FAILED
+    rows: tuple[tuple[object, ...], ...] = ()
     reason: str = ""
 
 
@@ -97,7 +91,9 @@ def fleet(
     raises for an experiment that all share, InputError where no robot could be fitted.
     """
     need("pyarrow")
-    from ident.compare.difference import compared
+    import pandas as pd
+
+    from ident.compare.difference import COLUMNS, compared
     from ident.report.several import write_fleet
 
     title, template, members = _read(Path(file))
@@ -107,12 +103,12 @@ def fleet(
         with sharing(share) as client:
             template = None if template is None else _settled(template)
             found = list(mapped(client, of_robot, template, members, tell, "identifying robots", _lost))
-        failed = {robot.name: robot.reason for robot in found if robot.verdict == FAILED}
+        failed = {robot.name: robot.reason for robot in found if not robot.rows}
         if len(failed) == len(found):
             name, why = next(iter(failed.items()))
             raise InputError(f"none of {plural(len(found), 'robot')} could be fitted; '{name}': {why}", file=file)
         tell("writing results", 0, 1)
-        table = compared(_table(found), earlier)
+        table = compared(pd.DataFrame([row for robot in found for row in robot.rows], columns=list(COLUMNS)), earlier)
         _write_table(table, failed, folder / FILES[0])
         write_fleet(folder / FILES[1], title, table, failed, against=against, command=command)
         tell("writing results", 1, 1)
@@ -126,9 +122,9 @@ def of_robot(template: Loaded | None, member: Member) -> Identified:
 
     try:
         told, warned = list[Warned](), list[Warned]()
-        loaded, calibration = with_calibration(_loaded(template, member), told)
+        loaded = with_calibration(_loaded(template, member), told)
         found = compressed(loaded, told)
-        estimate = widened(fitted(loaded, found, warned), calibration)
+        estimate = fitted(loaded, found, warned)
         validation = validated(loaded, estimate, found.regression, warned)
         estimate = with_validation(estimate, validation)
         judged = verdict(estimate, validation)
@@ -136,18 +132,12 @@ def of_robot(template: Loaded | None, member: Member) -> Identified:
         return Identified(member.name, reason=str(cause))
     except Exception as cause:  # a mistake of ours: one robot of thousands does not end the others' work
         return Identified(member.name, reason=f"a bug of ident: {type(cause).__name__}: {cause}")
-    total = None if validation is None else validation.total(validation.names[0])
-    return Identified(
-        member.name,
-        estimate.base.names,
-        tuple(unit(parameter, loaded.robot.slides) for parameter in estimate.base.names),
-        tuple(estimate.phi.tolist()),
-        tuple(estimate.covariance.standard_errors.tolist()),
-        int(estimate.covariance.dof),
-        estimate.relative_total if total is None else total.relative_total,
-        judged.headline,
-        judged.reason,
-    )
+    total = (None if validation is None else validation.total(validation.names[0])) or estimate
+    about = int(estimate.covariance.dof), total.relative_total, judged.headline, judged.reason
+    values = estimate.phi.tolist(), estimate.covariance.standard_errors.tolist()
+    each = zip(estimate.base.names, *values, strict=True)
+    rows = ((member.name, name, unit(name, loaded.robot.slides), *numbers, *about) for name, *numbers in each)
+    return Identified(member.name, tuple(rows))
 
 
 def _loaded(template: Loaded | None, member: Member) -> Loaded:
@@ -203,19 +193,6 @@ def _names(files: Sequence[Path]) -> list[str]:
     """Return names of robots: of their files, or of the folders where all files are called the same."""
     alike = len({file.name for file in files}) == 1
     return short_names([file.parent for file in files] if alike and len(files) > 1 else files)
-
-
-def _table(found: Sequence[Identified]) -> pd.DataFrame:
-    import pandas as pd
-
-    from ident.compare.difference import COLUMNS
-
-    rows = [
-        (robot.name, *row, robot.dof, robot.torque_error, robot.verdict, robot.reason)
-        for robot in found
-        for row in zip(robot.parameters, robot.units, robot.values, robot.errors, strict=True)
-    ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _write_table(table: pd.DataFrame, failed: Mapping[str, str], path: Path) -> None:

@@ -16,7 +16,7 @@ from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import dated, names_folder, whole_folder, write_whole
 from ident.pipelines import steps
-from ident.pipelines.calibration import Found, widened, with_calibration, with_late_torques
+from ident.pipelines.calibration import with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
 from ident.pipelines.estimated import experiment_of, made_from, origin_of, require_apart, results_folder, sources_of
@@ -80,19 +80,19 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
         require_apart(where / name, sources_of(loaded.experiment))
     with whole_folder(where, FILES) as folder:
         with sharing(by) as client:
-            loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
-            factors, result, anew = _judged(loaded, calibration, told, tell, command, client)
+            loaded = with_calibration(with_terms(loaded, told, tell), told, tell)
+            factors, result, anew = _judged(loaded, told, tell, command, client)
             while anew.springs:  # each one that is found is in the model next time
                 start = with_springs(start, anew.springs, before)
                 told[:] = before
-                loaded, calibration = with_calibration(with_terms(start, told, tell), told, tell)
-                factors, result, anew = _judged(loaded, calibration, told, tell, command, client)
+                loaded = with_calibration(with_terms(start, told, tell), told, tell)
+                factors, result, anew = _judged(loaded, told, tell, command, client)
             again = _read_late(start, anew.late, before, tell, command, client) if anew.late else None
-            if again is not None and _better(again[3].estimate, result.estimate):
-                loaded, calibration, factors, result, told = again
+            if again is not None and _better(again[2].estimate, result.estimate):
+                loaded, factors, result, told = again
             if (leaner := without_idle(loaded, result.estimate, told)) is not None:
                 loaded = leaner
-                factors, result, _ = _judged(loaded, calibration, told, tell, command, client)
+                factors, result, _ = _judged(loaded, told, tell, command, client)
         warned, failed, estimate = list(result.warnings), list(result.failed), result.estimate
         if not estimate.causes:
             from ident.pipelines.own_model import advised
@@ -117,18 +117,17 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
 
 def _read_late(
     start: Loaded, late: float, told: list[Warned], tell: Tell, command: str, client: Client | None
-) -> tuple[Loaded, Found, Factors, Result, list[Warned]] | None:
+) -> tuple[Loaded, Factors, Result, list[Warned]] | None:
     """Return the experiment with torques read as so late [s], friction chosen anew, its factors, fit, and what to say.
 
     What friction makes up for hides a part of it, so it is asked again; None where something is still wrong then.
     """
     for _ in range(LATER):
         said = list(told)
-        loaded, found = with_late_torques(start, late, said)
-        loaded = with_terms(loaded, said, tell)
-        factors, result, more = _judged(loaded, found, said, tell, command, client)
+        loaded = with_terms(with_late_torques(start, late, said), said, tell)
+        factors, result, more = _judged(loaded, said, tell, command, client)
         if not more.late:
-            return None if result.estimate.causes else (loaded, found, factors, result, said)
+            return None if result.estimate.causes else (loaded, factors, result, said)
         late += more.late
     return None
 
@@ -142,7 +141,7 @@ def _better(late: Estimate, before: Estimate) -> bool:
 
 
 def _judged(
-    loaded: Loaded, calibration: Found | None, told: list[Warned], tell: Tell, command: str, client: Client | None
+    loaded: Loaded, told: list[Warned], tell: Tell, command: str, client: Client | None
 ) -> tuple[Factors, Result, Anew]:
     """Return factors, their fit with its validation and what is wrong with it, and what it is to be fitted with anew.
 
@@ -152,14 +151,14 @@ def _judged(
 
     warned, failed = list[Warned](), list[Failed]()
     factors = compressed(loaded, told, tell, client)
-    result = _predicting(loaded, factors, calibration, warned, failed, tell, command)
+    result = _predicting(loaded, factors, warned, failed, tell, command)
     anew: Anew | None = None
     few = any(w.kind == "few rows" for w in warned)  # what accelerations lack looks like mistakes of many kinds
     if not few and not unusable(warned):  # a torque that is no measurement says nothing of files
         estimate, of_table, anew = doctored(result, tell)
         if anew is not None and anew.prior is not None:
             right, warned, failed = replace(loaded, prior=anew.prior), [], []
-            result = _predicting(right, factors, calibration, warned, failed, tell, command)
+            result = _predicting(right, factors, warned, failed, tell, command)
             estimate = replace(result.estimate, noted=estimate.noted, causes=())
         warned += of_table
         estimate = replace(estimate, warnings=(*map(str, of_table), *estimate.warnings))
@@ -172,16 +171,10 @@ def _judged(
 
 
 def _predicting(
-    loaded: Loaded,
-    factors: Factors,
-    calibration: Found | None,
-    warned: list[Warned],
-    failed: list[Failed],
-    tell: Tell,
-    command: str,
+    loaded: Loaded, factors: Factors, warned: list[Warned], failed: list[Failed], tell: Tell, command: str
 ) -> Result:
     """Return the fit of factors with what it predicts; `failed` gets what could not be predicted."""
-    estimate = widened(_fitted(loaded, factors, warned, tell, command), calibration)
+    estimate = _fitted(loaded, factors, warned, tell, command)
     result = Result(loaded, estimate, factors.regression, compared(loaded, estimate))
     try:
         return replace(result, validation=validated(loaded, estimate, factors.regression, warned, tell))
@@ -223,13 +216,13 @@ def fit(
     """
     warned = list[Warned]()
     if factors:
-        loaded, calibration = load(experiment), None
+        loaded = load(experiment)
         _require_logs(loaded)
         found = pooled(loaded, factors, tell)
         loaded = as_compressed(loaded, found)
     else:
-        loaded, found, calibration = _compressed(experiment, tell, share)
-    estimate = widened(fitted(loaded, found, warned, tell, command), calibration)
+        loaded, found = _compressed(experiment, tell, share)
+    estimate = fitted(loaded, found, warned, tell, command)
     if out is not None:
         save_estimate(estimate, out)
     log_warned(warned)
@@ -265,14 +258,12 @@ def compress(
     return found
 
 
-def _compressed(
-    experiment: Experiment | str | Path, tell: Tell, share: Sharing
-) -> tuple[Loaded, Factors, Found | None]:
-    """Return an experiment, with the friction and calibration that its logs ask for, its factors, what was found."""
+def _compressed(experiment: Experiment | str | Path, tell: Tell, share: Sharing) -> tuple[Loaded, Factors]:
+    """Return an experiment, with the friction and calibration that its logs ask for, and its factors."""
     loaded, told = load(experiment), list[Warned]()
     with sharing(share) as client:
-        loaded, calibration = with_calibration(with_terms(loaded, told, tell), told, tell)
-        return loaded, compressed(loaded, told, tell, client), calibration
+        loaded = with_calibration(with_terms(loaded, told, tell), told, tell)
+        return loaded, compressed(loaded, told, tell, client)
 
 
 def _require_logs(loaded: Loaded) -> None:

@@ -26,6 +26,8 @@ from ident.model.term import Term
 from ident.model.terms import kind_of, kinds
 from ident.robot import Robot
 
+#: CAD's theta (p,), None where it does not know all links, and the joint terms that it does not state: 0 there.
+Stated = tuple[Array | None, tuple[str, ...]]
 _ERRORS = 3.0  # of each joint's error, kept free where an estimate is used
 _GRID = 4001  # of positions and speeds; between its points no ripple of 200 waves grows by more than 1 %
 _BETWEEN = 1.01
@@ -50,24 +52,19 @@ class KnownTorques:
 
 
 def known_torques(
-    estimate: Path | None,
-    model: Model,
-    theta: Array | None,
-    absent: tuple[str, ...],
-    notes: list[str],
-    inputs: dict[str, str],
+    estimate: Path | None, model: Model, said: Stated, notes: list[str], inputs: dict[str, str]
 ) -> KnownTorques | None:
-    """Return the torques of an estimate, else of CAD's theta (p,), None where neither is known; notes say more."""
+    """Return the torques of an estimate, else of what CAD says, None where neither is known; notes say more."""
     if estimate is None:
-        notes += unlimited(model.robot, theta, absent)
-        return None if theta is None else stated_torques(model, theta, absent)
+        notes += unlimited(model.robot, *said)
+        return None if said[0] is None else stated_torques(model, said[0], said[1])
     found = identified_torques(estimate_file(estimate), model.robot, notes)
     inputs |= hashes(estimate_file(estimate))
     notes += unlimited(model.robot, found.theta, ())
     return found
 
 
-def stated(model: Model, cad: Path | None, inputs: dict[str, str]) -> tuple[Array | None, tuple[str, ...]]:
+def stated(model: Model, cad: Path | None, inputs: dict[str, str]) -> Stated:
     """Return theta (p,) of a CAD table, else of the robot's own file, and the names that are not stated, set to zero.
 
     None where neither gives the inertials of all links. `inputs` gets the table's hash. Raises CadError and ModelError.

@@ -22,6 +22,7 @@ from ident.regression import BaseParameters, base_parameters
 from ident.robot import Robot, read_robot
 from ident.robot.placeholders import placeholders
 from ident.robot.robot import DESCRIPTIONS
+from ident.robot.unknown import Calibrated
 from ident.spatial.inertia import INERTIAL, to_com
 from ident.tables import Table, read_toml
 
@@ -39,6 +40,7 @@ class Loaded:
     where that was settled before the model was. described: the robot as its file has it, where it was calibrated.
     structure: how joint terms were chosen, where they were; pulls: by what their shapes widen the base parameters'
     covariance (`ident.structure.shapes`). late: by how much all torques are late [s], where the logs say so.
+    calibrated: each unknown that was asked for, with what is said of it; spread (b, b): what they add to that, too.
     """
 
     experiment: Experiment
@@ -58,6 +60,8 @@ class Loaded:
     structure: Structure | None = None
     pulls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     late: float = 0.0
+    calibrated: tuple[Calibrated, ...] = ()
+    spread: Array | None = None
 
 
 def load(experiment: Experiment | str | Path) -> Loaded:

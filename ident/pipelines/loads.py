@@ -121,7 +121,10 @@ def payload(
     if wishes.against is not None:
         estimate = load_estimate(wishes.against)
         require_same_model(item, estimate)
-        _require_not_fitted(estimate.provenance.get(FITTED, ""), recordings, held_out)
+        fitted = estimate.provenance.get(FITTED, "").split(", ")
+        if name := next((name for name in (*recordings, *held_out) if name in fitted), ""):
+            problem = f"the estimate was fitted on '{name}' as the robot without load"
+            raise InputError(problem, key="--against", fix="Fit it without")
         with_load = factors(recordings)
         found = identify_payload_against(item.model, estimate, with_load, link=carrier, own=own)
     else:
@@ -152,13 +155,6 @@ def _require_apart(experiment: Experiment, loaded: Sequence[str], held_out: Sequ
                 fix = "Give each recording once: without load, with load, or with load and held out"
                 raise InputError(f"recording '{name}' is given already as {seen[name]}", key=option, fix=fix)
             seen[name] = option
-
-
-def _require_not_fitted(fitted: str, loaded: Sequence[str], held_out: Sequence[str]) -> None:
-    for name in (*loaded, *held_out):
-        if name in fitted.split(", "):
-            problem = f"the estimate was fitted on '{name}' as the robot without load"
-            raise InputError(problem, key="--against", fix="Fit it without")
 
 
 def _require_one_gain(item: Loaded, names: Sequence[str]) -> None:

@@ -109,8 +109,9 @@ def dynamics(
         model, theta = _identified(arm, estimate)
     else:
         model, theta = _model(arm, *known_numbers(arm, Path(robot), cad, warned))
-    if not friction:
-        model, theta = _frictionless(model, theta)
+    if not friction:  # a coupled motor keeps its inertia alone
+        less = Model(model.robot, tuple(term for term in model.terms if not term.kind.friction))
+        model, theta = less, theta[[model.index(name) for name in less.names]]
     return Dynamics(model, theta, tuple(warned))
 
 
@@ -211,12 +212,6 @@ def _identified(robot: Robot, estimate: Path) -> tuple[Model, Array]:
         problem = f"{estimate.name}: '{found.estimator}' determines base parameters only, no links to move."
         raise EstimationError(f"{problem} Use the constrained fit.", estimate=found)
     return fitted_model(found, robot), found.theta
-
-
-def _frictionless(model: Model, theta: Array) -> tuple[Model, Array]:
-    """Return the model without its friction terms; a coupled motor keeps its inertia alone."""
-    less = Model(model.robot, tuple(term for term in model.terms if not term.kind.friction))
-    return less, theta[[model.index(name) for name in less.names]]
 
 
 def _model(robot: Robot, inertials: Array, joint_values: dict[str, float]) -> tuple[Model, Array]:

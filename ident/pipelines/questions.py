@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -61,10 +62,6 @@ def numbers_in(answer: str, wanted: int) -> tuple[float, ...]:
     return found if len(found) == wanted and all(abs(x) < 1e12 for x in found) else ()
 
 
-def _above_zero(answer: str) -> str:
-    return "" if min(numbers_in(answer, 1), default=0.0) > 0 else "Wanted a number above 0"
-
-
 #: Returns the answer to a question, None where nobody gives one.
 Ask = Callable[[Question], str | None]
 
@@ -81,20 +78,12 @@ class Asked:
     guessed: list[str] = field(default_factory=list)
     typed: bool = False
 
-    def __call__(
-        self,
-        key: str,
-        text: str,
-        guess: str,
-        why: str,
-        choices: tuple[str, ...] = (),
-        *,
-        numbers: int = 0,
-        joints: tuple[str, ...] = (),
-        check: Callable[[str], str] = lambda answer: "",
-    ) -> str:
-        """Return the answer, the guess where nobody is there to give one. Raises InputError for one that is none."""
-        question = Question(key, text, guess, why, choices, numbers, joints, check)
+    def __call__(self, key: str, text: str, guess: str, why: str, choices: tuple[str, ...] = (), **more: Any) -> str:
+        """Return the answer, the guess where nobody is there to give one. Raises InputError for one that is none.
+
+        more: fields of the `Question`.
+        """
+        question = Question(key, text, guess, why, choices, **more)
         given = self.ask(question) if self.ask else None
         self.typed = bool(given and given.strip())
         answer = given.strip() if given and self.typed else guess
@@ -111,20 +100,16 @@ class Asked:
 
     def number(self, key: str, text: str, guess: float, why: str) -> float:
         """Return a number above 0 that is asked for."""
-        return self.numbers(key, text, (guess,), why, check=_above_zero)[0]
 
-    def numbers(
-        self,
-        key: str,
-        text: str,
-        guess: tuple[float, ...],
-        why: str,
-        *,
-        check: Callable[[str], str] = lambda answer: "",
-    ) -> tuple[float, ...]:
-        """Return as many finite numbers as are guessed."""
+        def above_zero(answer: str) -> str:
+            return "" if min(numbers_in(answer, 1), default=0.0) > 0 else "Wanted a number above 0"
+
+        return self.numbers(key, text, (guess,), why, check=above_zero)[0]
+
+    def numbers(self, key: str, text: str, guess: tuple[float, ...], why: str, **more: Any) -> tuple[float, ...]:
+        """Return as many finite numbers as are guessed; more: fields of the `Question`."""
         shown = ", ".join(f"{x:g}" for x in guess)
-        answer = self(key, text, shown, why, numbers=len(guess), check=check)
+        answer = self(key, text, shown, why, numbers=len(guess), **more)
         # to the last digit: whoever compares has to see that it is the guess
         return tuple(map(float, guess)) if answer == shown else numbers_in(answer, len(guess))
 

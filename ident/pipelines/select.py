@@ -16,7 +16,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.calibrate import calibrated, worthwhile
-from ident.compare.causes.elastic import SPRING, lacked
+from ident.compare.causes.terms import SPRING, lacked
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import EstimationError, LogError
 from ident.estimate import Estimate, estimated

@@ -36,11 +36,10 @@ from ident.logs.recognised import (
     windows,
     within,
 )
-from ident.pipelines.gears import counts_of, least_ratios, unit_or_ratios, zeros
+from ident.pipelines.gears import MOTORS, Sided, counts_of, least_ratios, side_of, unit_or_ratios, zeros
 from ident.pipelines.logged_joints import Arm, logged_joints
 from ident.pipelines.questions import Asked, one_of, ranked
-from ident.pipelines.sides import MOTORS, Sided, side_of
-from ident.pipelines.torques import State, torques
+from ident.pipelines.torques import Logged, State, torques
 from ident.robot import Robot
 
 #: Positions that are no farther than this [rad] when read in degrees are in radians.
@@ -158,7 +157,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     way = np.ones(robot.n)
     if side == "motor" and robot.transmission is not None:
         way = np.sign(np.diag(robot.transmission.matrix))
-    torque = torques(families, used, (t, q), states, robot, bodies, position, asked, way)
+    torque = torques(families, used, Logged(robot, t, q, bodies, states), position, asked, way)
     why["torque"] = torque.why
     guesses = {"torque": torque.guessed or unsure, "position": "joints" in asked.guessed}
     guesses["time"] = time is None and velocity is None and "rate" in asked.guessed

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import log10
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.columns import Evidence, evidence
+from ident.compare.columns import Evidence, evidence, gravity_of, load_of, pace_of
 from ident.errors import LogError
 from ident.logs.manifest import si_factor
 from ident.logs.raw import Column
 from ident.logs.recognised import ALIKE, Family, related, windows
 from ident.logs.unscaled import weight
-from ident.pipelines.as_described import of_gravity_and_time, of_load
-from ident.pipelines.constants import constants
 from ident.pipelines.questions import Asked, one_of, ranked, words
 from ident.pipelines.torque_units import RAW_UNITS, Counts, of_force, unit_of
 from ident.robot import Robot
@@ -58,8 +57,8 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class _Log:
-    """The first log, and more that know its columns; bodies (n, 10), None where nobody says any."""
+class Logged:
+    """The first log, t (N,) [s] and q (N, n) [rad; m], and more that know its columns; bodies (n, 10) where known."""
 
     robot: Robot
     t: Array
@@ -68,6 +67,7 @@ class _Log:
     more: Sequence[State]
 
     def of(self, columns: Sequence[Column]) -> Evidence:
+        """Return the evidence of the first log."""
         values = np.column_stack([c.values for c in columns])
         return evidence(self.robot, self.bodies, self.t, self.q, values)
 
@@ -86,24 +86,14 @@ class _Log:
 
 
 def torques(
-    families: Sequence[Family],
-    used: Sequence[Column],
-    state: tuple[Array, Array],
-    more: Sequence[State],
-    robot: Robot,
-    bodies: Array | None,
-    position: Family,
-    asked: Asked,
-    way: Array,
+    families: Sequence[Family], used: Sequence[Column], log: Logged, position: Family, asked: Asked, way: Array
 ) -> Torques:
-    """Return the torques among the columns that are not `used`, of a robot that was at `state` t, q.
+    """Return the torques among the columns that are not `used`; further logs say more of gains and signs.
 
-    more: the same of further logs, which say more of gains and signs. way (n,): -1 where a motor turns against its
-    joint and the torques are those of motors, else 1.
-
-    Raises LogError where there are none.
+    way (n,): -1 where a motor turns against its joint and the torques are those of motors, else 1. Raises LogError
+    where there are none.
     """
-    log = _Log(robot, *state, bodies, more)
+    robot, bodies = log.robot, log.bodies
     left = [f for f in families if not set(f.columns) & set(used)]
     family, why = _chosen(left, log, asked)
     log, mounted = _as_mounted(log, family)
@@ -143,7 +133,7 @@ def torques(
     return Torques(whole, units, () if plain else said, guessed, "; ".join(w for w in (why, why_order, why_unit) if w))
 
 
-def _as_mounted(log: _Log, family: Family) -> tuple[_Log, str]:
+def _as_mounted(log: Logged, family: Family) -> tuple[Logged, str]:
     """Return the log with the gravity and the load that its torques ask for, where these are called so, and a note.
 
     Bodies tell columns and units only where both are right: one on a wall would else be logged in amperes.
@@ -157,7 +147,7 @@ def _as_mounted(log: _Log, family: Family) -> tuple[_Log, str]:
     return replace(log, robot=robot, bodies=bodies), note or of_tool
 
 
-def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> str:
+def _leave_out_weightless(gains: Array, tau: Array, log: Logged, asked: Asked) -> str:
     """Set gains (n,) of joints to nan whose torques (N, n) [N m; N] have nothing of gravity, as answered; say why."""
     pulled = weight(replace(log.robot, inertials=log.bodies), log.q[:: max(1, len(log.q) // POSTURES)])
     largest, told = np.abs(tau).max(axis=0), []
@@ -173,7 +163,7 @@ def _leave_out_weightless(gains: Array, tau: Array, log: _Log, asked: Asked) -> 
 
 
 #: The raw unit of columns whose names say none.
-def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family, str]:
+def _chosen(families: Sequence[Family], log: Logged, asked: Asked) -> tuple[Family, str]:
     """Return the family of columns that are the torques: by name, else by what the robot's bodies explain."""
     n = log.robot.n
     for quantity in ("torque", "current"):
@@ -212,14 +202,14 @@ def _chosen(families: Sequence[Family], log: _Log, asked: Asked) -> tuple[Family
     raise LogError(f"no columns are found that are torques or currents{seen}", file=where, fix=fix)
 
 
-def _share(family: Family, log: _Log) -> float:
+def _share(family: Family, log: Logged) -> float:
     """Return the share of the columns' variance that the joints explain, the column of each joint in its order."""
     found = log.of(family.columns).explained
     whole = len(family.columns) == log.robot.n
     return float(np.mean(np.diag(found) if whole else found.max(axis=0)))
 
 
-def _copies(family: Family, log: _Log) -> bool:
+def _copies(family: Family, log: Logged) -> bool:
     """Return whether a column is one of the positions or of their change, or does not change."""
     speed = np.gradient(log.q, log.t, axis=0)
     both = np.column_stack([log.q, speed])
@@ -233,14 +223,14 @@ def _copies(family: Family, log: _Log) -> bool:
     return False
 
 
-def _accelerations(family: Family, log: _Log) -> bool:
+def _accelerations(family: Family, log: Logged) -> bool:
     """Return whether columns, one a joint, are how fast velocities change; torques are that where inertia is all."""
     speed = np.gradient(log.q, log.t, axis=0).T
     found = [related(log.t, v, c.values) for v, c in zip(speed, family.columns, strict=True)]
     return float(np.median([abs(r.alike) for r in found if r is not None] or [0.0])) > ALIKE
 
 
-def _of_joints(family: Family, position: Family, log: _Log, asked: Asked) -> tuple[list[Column | None], str]:
+def _of_joints(family: Family, position: Family, log: Logged, asked: Asked) -> tuple[list[Column | None], str]:
     """Return the column of each joint, None for one without, and why."""
     family = family.like(position.of)
     robot, of = log.robot, family.of
@@ -311,3 +301,81 @@ def _driven(
         fix = "Add its column to the log, or lock it in the robot's file where it rests"
         raise LogError(f"there is no torque of {without}", file=family.columns[0].file, fix=fix)
     return columns, f"NOTE: {without} taken for a joint without motor, for {why}"
+
+
+# ---- what torques in N m say of gravity, a load and time, where bodies are known --------------------------------
+
+#: Gravity [m/s^2] that torques ask for is believed where it is about as large as it is, turned from the robot's own by
+#: more than that cosine, and leaves so little of the torques' squares, and of those that are left with the robot's own.
+GRAVITY, TURNED, LEFT = (7.7, 12.5), 0.94, (0.2, 0.2)
+#: Accelerations are believed to be so near to a power of a hundred times the log's, where less than this share is left.
+PACE, LESS = 2.5, 0.8
+#: A load is believed that leaves so little of the torques' squares, and of those that gains in its place leave, and
+#: with which each joint's torque counts about 1 N m for one.
+LOADED, AS_MUCH = (0.1, 0.8), (0.85, 1.18)
+
+
+def of_gravity_and_time(robot: Robot, bodies: Array, t: Array, q: Array, tau: Array) -> tuple[Robot, str]:
+    """Return the robot with the gravity that torques tau (N, n) [N m; N] ask for, and what to say where that is another
+    one than its own, or where time runs otherwise; bodies (n, 10), positions q (N, n) [rad; m] at t (N,) [s].
+    """
+    found, before, after = gravity_of(robot, bodies, t, q, tau)
+    own, size = robot.gravity, float(np.linalg.norm(found))
+    turned = found @ own < TURNED * size * np.linalg.norm(own)
+    if not turned or not GRAVITY[0] < size < GRAVITY[1] or after > min(LEFT[0], LEFT[1] * before):
+        return robot, _of_time(robot, bodies, t, q, tau)
+    said = ", ".join(f"{x:.3g}" for x in found)
+    note = f"in N m they ask for gravity along ({said}) m/s^2 of the base, which the robot file has along"
+    note += f" ({', '.join(f'{x:.3g}' for x in own)}): is it mounted so? In robot.toml that is `gravity = [{said}]`"
+    return robot.with_gravity(found), note
+
+
+def of_load(robot: Robot, bodies: Array, t: Array, q: Array, tau: Array) -> tuple[Array, str]:
+    """Return bodies (n, 10) with the load on the last link that torques tau (N, n) [N m; N] ask for where this explains
+    them and gains do not, and what to say of it; else the bodies as they are. Otherwise as `of_gravity_and_time`.
+    """
+    load, counts, left, scaled = load_of(robot, bodies, t, q, tau)
+    alike = AS_MUCH[0] < counts.min() and counts.max() < AS_MUCH[1]
+    if not alike or load[0] <= 0.0 or left > min(LOADED[0], LOADED[1] * scaled):
+        return bodies, ""
+    loaded = bodies.copy()
+    loaded[-1] += load
+    return loaded, f"in N m they ask for {load[0]:.3g} kg more on {robot.links[-1]}: a tool that the robot file lacks?"
+
+
+def _of_time(robot: Robot, bodies: Array, t: Array, q: Array, tau: Array) -> str:
+    weight, faster, before, after = pace_of(robot, bodies, t, q, tau)
+    heavy = GRAVITY[0] < float(np.linalg.norm(robot.gravity)) * weight < GRAVITY[1]
+    if not heavy or faster <= 0.0 or after > LESS * before:
+        return ""
+    times = 10.0 ** round(log10(faster) / 2.0)
+    if times == 1.0 or not 1.0 / PACE < faster / times**2 < PACE:
+        return ""
+    rate = times * (len(t) - 1) / float(t[-1] - t[0])
+    said = f"bodies as described are accelerated {faster:.3g} times as much as the log has it"
+    return f"{said}: does its time run {times:g} times as fast? `time = {{ rate_hz = {rate:.4g} }}` says so"
+
+
+# ---- what an ampere is, where a controller logs the torques, and the currents, that it asks for ------------------
+
+#: Torques that are asked for differ from those of a constant by this share of their size, at most.
+_PROPORTIONAL = 0.02
+
+
+def constants(families: Sequence[Family], family: Family) -> tuple[Mapping[Column, float], str]:
+    """Return the gain [N m or N for 1] of each column of a family of currents, and why; nothing where none is told.
+
+    What a controller asks for as torque and as current is in proportion where it knows a constant and no more.
+    """
+    others = [f for f in families if f is not family and f.of == family.of]
+    if family.quantity != "current" or len(set(family.of)) < len(family.of):
+        return {}, ""
+    for told, drives in ((a, b) for a in others for b in others if a.origin == b.origin):
+        if told.quantity == "torque" and drives.quantity == "current" and told.unit in ("", "N m", "N"):
+            size = np.sum(drives.values**2, axis=0)
+            gains = np.sum(told.values * drives.values, axis=0) / np.where(size > 0.0, size, 1.0)
+            left = np.linalg.norm(told.values - gains * drives.values, axis=0)
+            if np.all(gains != 0.0) and np.all(left <= _PROPORTIONAL * np.linalg.norm(told.values, axis=0)):
+                each = dict(zip(family.columns, (float(f"{g:.5g}") for g in gains), strict=True))
+                return each, f"so many N m (N) of {told.shown} go with 1 of {drives.shown}"
+    return {}, ""

@@ -1,12 +1,20 @@
 """What may be asked of the pipelines that take many words. Each field says what it is, which is also its help on the
-command line, where an underscore is a hyphen; a second text gives another name or a word for the value there.
+command line, where an underscore is a hyphen; a second text gives another name or a word for the value there. Of some
+that have a number for each joint a text is read.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+
+from ident.errors import InputError
+
+if TYPE_CHECKING:
+    from ident.arrays import Array
+    from ident.robot import Robot
 
 Products = Annotated[
     str | None, "Sign of the printed products, where it is known: 'tensor' (-integral of x y dm) or 'positive'"
@@ -151,3 +159,57 @@ class ExciteWishes:
     def order(self) -> int:
         """Number of harmonics of the Fourier series."""
         return 5 if self.harmonics is None else self.harmonics
+
+
+#: What options that take a posture or a speed of every joint want.
+JOINT_NUMBERS = "one number per joint, such as '30 30 -30 30 30 deg' or '30 deg 0.2 m'; rad and m without a unit"
+_SCALES = {"": 1.0, "deg": math.pi / 180, "rad": 1.0, "mm": 1e-3, "m": 1.0}  # to SI; mm is looked for before m
+
+
+def numbers(text: str, key: str, fix: str) -> tuple[float, ...]:
+    """Return the numbers of a list such as "0.1, 2"; InputError names the option."""
+    try:
+        return tuple(float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        raise InputError(f"'{text}' is no list of numbers", key=key, fix=fix) from None
+
+
+def joint_numbers(text: str | None, robot: Robot, key: str) -> Array:
+    """Return what an option says of every joint (n,), in rad or m; zeros without a text. Raises InputError."""
+    import numpy as np
+
+    if text is None:
+        return np.zeros(robot.n)
+    words = text.replace(",", " ").split()
+    numbers: list[float] = []
+    units: list[str] = []
+    for word in words:
+        unit = next((name for name in _SCALES if name and word.endswith(name)), "")
+        number = word.removesuffix(unit)
+        try:
+            numbers += [float(number)] if number else []
+        except ValueError:
+            raise InputError(f"'{text}' is no list of numbers", key=key, fix=f"Give {JOINT_NUMBERS}") from None
+        if number:
+            units.append(unit)
+        else:  # a unit by itself is that of all numbers before it that have none
+            units = [given or unit for given in units]
+    if len(numbers) != robot.n or not np.isfinite(numbers).all():
+        problem = f"'{text}' is not {robot.n} finite numbers, one for each of {', '.join(robot.joint_names)}"
+        raise InputError(problem, key=key)
+    for joint, unit in zip(robot.joints, units, strict=True):
+        if unit and (unit in ("deg", "rad")) == joint.slides:
+            moves = "slides" if joint.slides else "turns"
+            problem = f"{joint.name} {moves}, and '{unit}' is no unit of that"
+            raise InputError(problem, key=key, fix=f"Give {JOINT_NUMBERS}")
+    return np.array([x * _SCALES[unit] for x, unit in zip(numbers, units, strict=True)])
+
+
+def noise_of(text: str, robot: Robot) -> tuple[float, ...]:
+    """Return one number, or one per joint."""
+    values = numbers(text, "--noise", "Such as 0.1, or '1 1 0.5'")
+    if not all(0 < x < math.inf for x in values):
+        raise InputError(f"'{text}' are no standard deviations", key="--noise", fix="Give positive numbers")
+    if len(values) not in (1, robot.n):
+        raise InputError(f"'{text}' is not one number, nor {robot.n}", key="--noise", fix="Give one number per joint")
+    return values

@@ -10,8 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.difference import Comparison
-from ident.compare.residuals import Residuals
-from ident.compare.validate import ZERO, Validation
+from ident.compare.validate import ZERO, Residuals, Validation
 from ident.errors import plural
 from ident.estimate.covariance import jackknife
 from ident.estimate.estimate import Estimate, NamedCause, Structure

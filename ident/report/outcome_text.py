@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ident.estimate.interval import Intervals
     from ident.logs.manifest import Signal
     from ident.payload.drive_gains import DriveGains
-    from ident.payload.payload import IdentifiedPayload, PayloadFigures
+    from ident.payload.payload import IdentifiedPayload, LoadedErrors, PayloadFigures
     from ident.robot import Robot
 
 
@@ -172,6 +172,46 @@ def gains_rows(gains: DriveGains, signal: Signal, robot: Robot) -> Table:
         rows.append((joint, factors, told, number(size) if raw else "n/a", own))
     columns = ("joint", "torque times ± 95 %", "drive gain ± 95 %", "given", "unit")
     return table(f"drive gains from a load of {gains.mass:g} kg", columns, rows)
+
+
+def load_sentences(
+    load: IdentifiedPayload, errors: Sequence[LoadedErrors], gain_error: float
+) -> Iterator[tuple[str, Tone]]:
+    """Yield what to make of a load: errors on recordings with it, then held-out ones; of drive gains in percent."""
+    if not load.shows_mass:
+        yield "These motions do not show the load's mass: move the joints that lift it.", "unknown"
+    elif not load.seen:
+        yield "No load is seen: the mass does not differ from zero, so there is no centre to speak of.", "unknown"
+    else:
+        edge = " The free fit could not, so it lies at the edge; error bars are those of the free fit." * load.edge
+        yield f"This body can exist (its pseudo-inertia is positive semidefinite, exactly).{edge}", ""
+    for e, what in zip(errors, ("fitted", "held-out"), strict=False):
+        missed = f"{percent(e.with_load_total)} with the load, {percent(e.without_total)} without"
+        yield f"Torque error on {what} {', '.join(e.recordings)}: {missed}.", ""
+    if errors[1:]:
+        yield ("Validation passed.", "good") if errors[1].passed else ("Validation failed.", "bad")
+    segments = load.kind == "cluster-by-segment"
+    how = "a jackknife over segments" if segments else "residuals taken as independent: too short"
+    more = (
+        ". They do not hold the drive gains: torques that are all 10 % too large make the load 10 % too heavy. Say how"
+        " well the gains are known with --gain-error, or weigh the load: --known-mass."
+    )
+    if load.known_mass:
+        more = ". The given mass is taken as exact."
+    elif gain_error:
+        more = f", and drive gains known to {gain_error:g} % each, their effects added up."
+    yield f"Error bars: {how}{more}", ""
+
+
+def load_by_joint(found: IdentifiedPayload, robot: Robot) -> Iterator[str]:
+    """Yield by how much the mass changes with the gain of each joint."""
+    parts = [
+        f"{name} {100 * part / found.free[0]:.0f} %"
+        for name, part in zip(robot.joint_names, found.by_joint[:, 0], strict=True)
+        if abs(part) >= 0.005 * abs(found.free[0])
+    ]
+    if parts and found.seen:
+        yield f"The mass comes from {', '.join(parts)}: so much does it change with the gain of each."
 
 
 _LISTED = 10  # numbers of one fault

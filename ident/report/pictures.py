@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.compare.residuals import Residuals
+from ident.compare.validate import Residuals
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, MUTED, PALE, RED
 from ident.report.picture import Axis, Band, Bars, Dots, Line, Mark, Panel, Picture, Strip, rows, short
 from ident.robot.robot import Joint

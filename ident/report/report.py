@@ -10,8 +10,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.difference import Comparison, TruthComparison
-from ident.compare.residuals import Residuals, residuals
-from ident.compare.validate import ZERO, Validation
+from ident.compare.validate import ZERO, Residuals, Validation, residuals
 from ident.errors import ModelError
 from ident.estimate.estimate import Estimate, NamedCause
 from ident.files import CHOSEN, TRIED

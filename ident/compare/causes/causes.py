@@ -6,25 +6,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from typing import Any
 
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.causes.crosstalk import crosstalk
 from ident.compare.causes.described import DH, Described
 from ident.compare.causes.geometries import Geometry
 from ident.compare.causes.hidden import unlike
-from ident.compare.causes.loads import differing, loads
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
 from ident.compare.causes.ordinary import DRIFTS, Candidate, ordinary
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
-from ident.compare.causes.scans import far_off
-from ident.compare.causes.signs import signs
 from ident.compare.causes.slides import slid
-from ident.compare.causes.speeds import speeds
+from ident.compare.causes.sought import sought
 from ident.compare.causes.tables import Found, Table, may_examine, table_faults
 from ident.compare.causes.terms import lacking
-from ident.compare.causes.tilts import tilts
 from ident.compare.causes.touches import spoils_little, touches
 from ident.compare.causes.traces import trace_of
 from ident.compare.causes.weighing import Weighed, Weigher
@@ -34,7 +30,6 @@ from ident.estimate.prior import Prior
 from ident.jit import one_thread
 from ident.logs.motion import Motion
 from ident.model.model import Model
-from ident.robot.robot import Robot
 from ident.tell import Tell, logged
 
 #: Log odds at which something is asserted: a thousand to one.
@@ -129,6 +124,7 @@ class Examination:
         return float(np.sqrt(np.mean(((one - other) / noise) ** 2)))
 
 
+@one_thread()
 def examined(
     model: Model,
     motions: Sequence[Motion],
@@ -153,21 +149,6 @@ def examined(
     rows_hz = max((len(m.t) - 1) / max(float(np.ptp(m.t)), 1e-9) for m in motions)
     travel = np.max([np.ptp(m.q, axis=0) for m in motions], axis=0)
     every = mistakes(model.robot, geometries, duration, rows_hz, described, travel)
-    known = [m for m in every if not (timed and m.kind == "clock")]
-    with one_thread():
-        return _examined(model, motions, prior, known, tell, table, described, 0.0 if timed else rate_hz)
-
-
-def _examined(
-    model: Model,
-    motions: Sequence[Motion],
-    prior: Prior,
-    known: Sequence[Mistake],
-    tell: Tell,
-    table: Table | None,
-    described: Described,
-    rate_hz: float,
-) -> Examination:
     rough, fine = (Weigher(model, rows_of(motions, thinned=thinned), prior) for thinned in (False, True))
     reading, causes = Reading.plain(model.robot), list[Cause]()
     firm = reading  # without mistakes of an ordinary size, which known bodies need not have
@@ -176,14 +157,8 @@ def _examined(
     for round_ in range(MOST):
         tell("weighing mistakes", round_, MOST)
         asked = (
-            *known,
-            *tilts(rough, reading, described),
-            *speeds(rough.rows, model.robot),
-            *crosstalk(rough.rows, model.robot, described),
-            *far_off(rough, reading, described, rate_hz),
-            *signs(rough, reading, prior),
-            *loads(rough, reading, names),
-            *differing(reading, names),
+            *(m for m in every if not (timed and m.kind == "clock")),
+            *sought(rough, reading, prior, described, 0.0 if timed else rate_hz, names),
             *touches(fine, reading, names),
             *lacking(model, reading, motions, prior, _links(now, model.robot.n)),
         )
@@ -209,7 +184,7 @@ def _examined(
     if table is not None and may:
         of_cad, diagnosis = table_faults(fine, model, reading if told else firm, motions, table)
         told += of_cad
-    causes += [of_table(f, fine, model.robot) for f in told]
+    causes += [of_table(f, fine) for f in told]
     tell("weighing mistakes", MOST, MOST)
     causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
     asked_of_table = None if table is None else may
@@ -223,22 +198,28 @@ def _cause(best: Candidate, near: Sequence[Candidate], now: Weighed, fine: Weigh
     if best.mistake.kind in DRIFTS and near:
         others = (c.mistake.words(c.value)[1] for c in near if c.mistake.kind in DRIFTS)
         mend = "; or ".join(dict.fromkeys((mend, *others)))
-    robot = now.reading.robot
+    rivals = tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near)
+    pair, odds = (best.weighed, near[0].weighed) if near else None, best.log - now.log
+    own: dict[str, Any] = {"value": best.value, "log_odds": odds, "rivals": rivals, "ordinary": slight, "pair": pair}
+    return _shown(fine, now, best.weighed, best.mistake, what, mend, **own)
+
+
+def _shown(
+    weigher: Weigher, before: Weighed, after: Weighed, mistake: Mistake, what: str, mend: str, **own: Any
+) -> Cause:
+    """Return a mistake as a cause, by what readings with it and without it leave; own: what else is known of it."""
+    robot = before.reading.robot
     return Cause(
-        best.mistake,
-        best.value,
-        what,
-        mend,
-        best.log - now.log,
-        now.relative,
-        comparable(now, best.weighed),
-        tuple(f"{c.mistake.where}: {c.mistake.words(c.value)[0]}" for c in near),
-        slight,
-        robot.joint_names,
-        _joints(now),
-        _joints(best.weighed),
-        trace_of(fine, now, best.weighed, robot, best.mistake.where),
-        (best.weighed, near[0].weighed) if near else None,
+        mistake=mistake,
+        what=what,
+        mend=mend,
+        before=before.relative,
+        after=comparable(before, after),
+        joints=robot.joint_names,
+        joints_before=_joints(before),
+        joints_after=_joints(after),
+        trace=trace_of(weigher, before, after, robot, mistake.where),
+        **own,
     )
 
 
@@ -259,25 +240,11 @@ def comparable(before: Weighed, after: Weighed) -> float:
     return float(np.sqrt(np.sum(scale * after.channels(after.left)) / torques.sum()))
 
 
-def of_table(found: Found, weigher: Weigher, robot: Robot) -> Cause:
+def of_table(found: Found, weigher: Weigher) -> Cause:
     """Return a fault of a table as a cause."""
-    before, after = found.before, found.after
-    return Cause(
-        found.mistake,
-        0.0,
-        found.mistake.what,
-        found.mistake.mend,
-        found.fault.log_odds,
-        before.relative,
-        comparable(before, after),
-        found.fault.rivals,
-        found.ordinary,
-        robot.joint_names,
-        _joints(before),
-        _joints(after),
-        trace_of(weigher, before, after, robot, found.mistake.where),
-        by_table=True,
-    )
+    m, fault = found.mistake, found.fault
+    own = {"value": 0.0, "log_odds": fault.log_odds, "rivals": fault.rivals, "ordinary": found.ordinary}
+    return _shown(weigher, found.before, found.after, m, m.what, m.mend, by_table=True, **own)
 
 
 def _weighed(

@@ -217,7 +217,7 @@ def _joints(robot: Robot, described: Described) -> Iterator[Mistake]:
         same = "{si} m" if joint.slides else "{si} rad"
         mend = f"add {{}} {word} ({same}) to {described.offset}; or {_calibrated('zeros', joint.name)}"
         what = f"its zero is off by {{}} {word}"
-        yield Mistake("zero", joint.name, what, mend, undone.zero(j), size, changed=described.offset_in)
+        yield Mistake("zero", joint.name, what, mend, undone.more("zeros", j), size, changed=described.offset_in)
         way = "slides" if joint.slides else "turns"
         what, mend = f"it {way} the other way than the robot file says", "change its sign, or turn its axis round"
         yield Mistake("direction", joint.name, what, mend, undone.joints(np.diag(1.0 - 2.0 * one)))
@@ -227,7 +227,7 @@ def zero(name: str, j: int, degrees: float, described: Described) -> Mistake:
     """Return that the zero of joint j is off by so much, and no other value."""
     what = f"its zero is off by {degrees:g} degrees"
     mend = f"add {degrees:g} degrees ({degrees * _DEGREE:.4g} rad) to {described.offset}"
-    change = undone.fixed(undone.zero(j), degrees * _DEGREE)
+    change = undone.fixed(undone.more("zeros", j), degrees * _DEGREE)
     return Mistake("zero", name, what, mend, change, changed=described.offset_in)
 
 
@@ -350,12 +350,12 @@ def _channels(robot: Robot, travel: Array) -> Iterator[Mistake]:
         yield Mistake("torque gain", name, what, mend, undone.larger_torque(j), Size(0.2, 0.11))
         what = "its torque counts {} more at a recording's end than at its beginning, for the same motion"
         mend = "find what warms or fades there (amplifier, gauge), and log it anew"
-        yield Mistake("fading", name, what, mend, undone.fading(j), Size(0.1, 0.04))
+        yield Mistake("fading", name, what, mend, undone.more("fading", j), Size(0.1, 0.04))
         what = "its torque's zero moves by {} % of its usual torque from a recording's beginning to its end"
         mend = "let drive and gauge warm up before the log, or log it anew"
-        yield Mistake("drifting", name, what, mend, undone.drifting(j), Size(0.1, 0.04, 1e-2))
+        yield Mistake("drifting", name, what, mend, undone.more("drifting", j), Size(0.1, 0.04, 1e-2))
         what = "its friction is {} larger at a recording's end than at its beginning"
         mend = "warm it up before the log, or begin later: start_s in [processing]"
-        yield Mistake("warming", name, what, mend, undone.warming(j), Size(0.2, 0.3))
+        yield Mistake("warming", name, what, mend, undone.more("warming", j), Size(0.2, 0.3))
         what, mend = "its position has to be {} larger (gear ratio)", "multiply its position by {factor}, its `gain`"
         yield Mistake("position scale", name, what, mend, undone.larger_position(j), Size(0.1, 0.06))

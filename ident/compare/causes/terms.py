@@ -1,4 +1,8 @@
-"""Joint terms that a model lacks: what `ident.structure` thinks of, friction that is left out, springs, balancers."""
+"""Joint terms that a model lacks: what `ident.structure` thinks of, friction that is left out, springs, balancers.
+
+And what a CAD table may ask for at a joint, a spring, or what balances gravity: links that are free make up for both
+about as well as for gravity, which a table does not.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 
 from ident.arrays import Array
 from ident.compare.causes import undone
-from ident.compare.causes.mistakes import Mistake
+from ident.compare.causes.mistakes import Mistake, pulled
 from ident.compare.causes.reading import Reading
 from ident.errors import ModelError
 from ident.estimate.prior import Prior
@@ -18,6 +22,7 @@ from ident.model import Balancer, Coulomb, DriveInertia, Model, Offset, Spring, 
 from ident.model.term import Term, names
 from ident.model.terms import lines
 from ident.structure.candidates import candidates
+from ident.structure.waves import rippled
 from ident.tables import below
 
 #: Shares of a joint's torque that no model of friction has all of, and that other parts may have.
@@ -66,3 +71,28 @@ def _mistake(where: str, what: str, terms: tuple[Term, ...], slight: float) -> M
     if any(isinstance(term, Spring) for term in terms):
         mend += "; if a balancer acts there, `balancer` with its geometry"
     return Mistake("term", where, what, mend, undone.lacking(terms), slight=slight)
+
+
+#: What is lacking, after the joint.
+SPRING = "the model lacks a spring at it"
+#: A counterweight, and a spring that pulls on a crank, are a sine and a cosine of the position and little else.
+BALANCED = "the model lacks what balances it: a counterweight, or a spring on a crank"
+
+
+def elastic(model: Model) -> dict[str, tuple[Term, ...]]:
+    """Return the terms that each joint may have which the model lacks, by `JOINT: what is lacking`.
+
+    A spring, and a wave of one turn where a joint turns and gravity pulls it.
+    """
+    robot, found = model.robot, dict[str, tuple[Term, ...]]()
+    for joint, heavy in zip(robot.joint_names, pulled(robot), strict=True):
+        for what in (SPRING, BALANCED) if heavy and joint not in robot.slides else (SPRING,):
+            terms = lacked(joint, what)
+            if not {name for term in terms for name in names(term, robot)} & set(model.names):
+                found[f"{joint}: {what}"] = terms
+    return found
+
+
+def lacked(joint: str, what: str) -> tuple[Term, ...]:
+    """Return the terms that are lacking at a joint in these words."""
+    return rippled([(joint, 1.0)]) if what == BALANCED else (Spring((joint,)),)

@@ -59,9 +59,9 @@ def longer(which: Mapping[int, Array]) -> Without:
     return without
 
 
-def zero(j: int) -> Without:
-    """Return the zero of a joint moved by a value [rad; m]."""
-    return lambda r, value: replace(r, zeros=r.zeros + value * np.eye(len(r.zeros))[j])
+def more(field: str, j: int) -> Without:
+    """Return an entry of joint j in the reading, of zeros, fading, drifting or warming, larger by a value."""
+    return lambda r, value: replace(r, **{field: getattr(r, field) + value * np.eye(len(r.zeros))[j]})
 
 
 def joints(mixed: Array) -> Without:
@@ -124,9 +124,9 @@ def crosstalk(j: int, k: int) -> Without:
     return without
 
 
-def larger_torque_in(k: int, j: int) -> Without:
-    """Return the torque of a joint multiplied by exp(value) in recording k."""
-    return lambda r, value: replace(r, apart=(*r.apart, (k, 0 * r.zeros, value * np.eye(len(r.zeros))[j])))
+def apart(k: int, zeros: Array, exponents: Array) -> Without:
+    """Return shares (n,) of a value added to zeros [rad; m], and to exponents of torques, in recording k."""
+    return lambda r, value: replace(r, apart=(*r.apart, (k, value * zeros, value * exponents)))
 
 
 def turned_in(k: int, j: int) -> Without:
@@ -137,26 +137,6 @@ def turned_in(k: int, j: int) -> Without:
 def friction_in(k: int, j: int) -> Without:
     """Return the friction of a joint larger by exp(value) in recording k."""
     return lambda r, value: replace(r, rubbing=(*r.rubbing, (k, value * np.eye(len(r.zeros))[j])))
-
-
-def zero_in(k: int, j: int) -> Without:
-    """Return the zero of a joint moved by a value [rad; m] in recording k."""
-    return lambda r, value: replace(r, apart=(*r.apart, (k, value * np.eye(len(r.zeros))[j], 0 * r.zeros)))
-
-
-def fading(j: int) -> Without:
-    """Return the torque of a joint without its growth, by exp(value), from a recording's beginning to its end."""
-    return lambda r, value: replace(r, fading=r.fading + value * np.eye(len(r.zeros))[j])
-
-
-def drifting(j: int) -> Without:
-    """Return the torque of a joint without what its zero moves, in its usual torque, over a recording."""
-    return lambda r, value: replace(r, drifting=r.drifting + value * np.eye(len(r.zeros))[j])
-
-
-def warming(j: int) -> Without:
-    """Return the friction of a joint with a growth by exp(value) from a recording's beginning to its end."""
-    return lambda r, value: replace(r, warming=r.warming + value * np.eye(len(r.zeros))[j])
 
 
 def larger_position(j: int) -> Without:

@@ -51,9 +51,9 @@ def unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collect
                 found[link] = "it carries a body that the table leaves out"
             case InLinks(_, (i,)) if move not in asserted:
                 found[i] = "what is wrong with it cannot be told apart"
-            case Swapped(a, b) if move not in asserted:
-                found |= dict.fromkeys((a, b), "what is wrong with it cannot be told apart")
-    for a, b in ((m.first, m.second) for m in best.moves if isinstance(m, Swapped)):
+            case Swapped(links) if move not in asserted:
+                found |= dict.fromkeys(links, "what is wrong with it cannot be told apart")
+    for a, b in (m.links for m in best.moves if isinstance(m, Swapped)):
         for i, other in ((a, b), (b, a)):
             if other in found:  # whose numbers it would have
                 found.setdefault(i, found[other])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ident.compare.doctor.hypotheses import Hypothesis, InLinks, Move, Swapped, Unexplained, can_exist_within
+from ident.compare.doctor.hypotheses import Hypothesis, Move, Unexplained, can_exist_within
 from ident.compare.doctor.search import MARGIN, Search, alike
 
 MOST = 3  # mistakes
@@ -32,7 +32,8 @@ def best(search: Search) -> tuple[Hypothesis, Hypothesis | None]:
             likely = search.extra_bodies(reached[0], search.space.n - 1)
             likely.sort(key=lambda x: -search.score(search.space.after(reached[0], x)))
             for k, extra in enumerate(likely):
-                last = any(_touches(m, search.space.n - 1) for state in reached for m in state.moves)
+                wrong = {i for state in reached for m in state.moves for i in getattr(m, "links", ())}
+                last = search.space.n - 1 in wrong
                 carried = _beam(search, extra) if k < 2 or last else reached[0]
                 if carried.moves != reached[0].moves and _carries(search, carried):
                     reached.append(carried)
@@ -119,13 +120,3 @@ def settled(search: Search, state: Hypothesis) -> Hypothesis:
             return state
         state = better[1]
     return state
-
-
-def _touches(move: Move, link: int) -> bool:
-    """Return whether a move says that the numbers of a link are wrong."""
-    match move:
-        case InLinks(_, links) | Unexplained(links):
-            return link in links
-        case Swapped(a, b):
-            return link in (a, b)
-    return False

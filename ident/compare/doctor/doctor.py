@@ -233,7 +233,7 @@ def doctor(search: Search) -> Diagnosis:
         notes.append("Fewer than five segments: the noise is taken as white, and odds are too large.")
     if any(f.kind in ("unit", "count") and f.where == WHOLE for f in faults):
         notes.append("A mass scale of the whole table and one gain of all torques cannot be told apart by any motion.")
-    start = space.start(search.table)
+    start, shares = space.start(search.table), np.maximum(search.shares(right), shares)
     for i, body in enumerate(start.numbers):
         if not can_exist(body, space.setting.about_origin):
             notes.append(f"{robot.links[i]}: as given, this body cannot exist.")
@@ -245,15 +245,10 @@ def doctor(search: Search) -> Diagnosis:
     return Diagnosis(
         tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.inertials(right), E.size,
         (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
-        _tolerances(np.maximum(search.shares(right), shares), space), E.kind, tuple(notes), _learnt(search, best),
+        np.hypot(shares[:, [0, 1, 4]], space.density_error * np.array([1.0, 0.0, 1.0])), E.kind, tuple(notes),
+        _learnt(search, best),
         freed, what_is_left(search, best, right, freed, may),
     )  # fmt: skip
-
-
-def _tolerances(shares: Array, space: Space) -> Array:
-    """Return tolerances (n, 3) of masses, centres and tensors of those of all numbers (n, 11)."""
-    density = space.density_error * np.array([1.0, 0.0, 1.0])
-    return np.hypot(shares[:, [0, 1, 4]], density)
 
 
 def exact_search(search: Search) -> Search | None:

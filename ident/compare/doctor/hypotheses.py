@@ -74,8 +74,7 @@ class InLinks:
 class Swapped:
     """The numbers of two links stand in each other's place."""
 
-    first: int
-    second: int
+    links: tuple[int, int]
     kind: ClassVar = "swap"
 
 
@@ -155,10 +154,8 @@ Move = InLinks | Swapped | Unexplained | ExtraBody | TorqueGain | OtherView
 def touched(move: Move) -> tuple[int, ...]:
     """Return the single links whose numbers a move says are wrong."""
     match move:
-        case InLinks(_, (i,)) | Unexplained((i,)):
-            return (i,)
-        case Swapped(a, b):
-            return (a, b)
+        case InLinks(_, (_,) as links) | Unexplained((_,) as links) | Swapped(links):
+            return links
     return ()
 
 
@@ -254,8 +251,8 @@ class Space:
             case InLinks(mistake, links):
                 for i in links:
                     numbers[i] = mistake.undone(numbers[i], i, self.setting_in(state.view))
-            case Swapped(a, b):
-                numbers[[a, b]] = numbers[[b, a]]
+            case Swapped(links):
+                numbers[[*links]] = numbers[[*links[::-1]]]
             case Unexplained(links, share, part, asked):
                 if asked:
                     numbers[links[0]] = self.with_asked(numbers[links[0]], part, asked)

@@ -194,7 +194,8 @@ def _reframed(kind: str, name: str, seen: Frame) -> Mistake:
 
     def change(body: Array, link: int, setting: Setting, way: int) -> Array:
         pose = seen(setting.robot, link)
-        return _in_frame(body, pose if way > 0 else pose.inverse(), setting)
+        moved = transformed(inertials_of(body, setting.about_origin), pose if way > 0 else pose.inverse())
+        return natural(moved, setting.about_origin)
 
     return Mistake(kind, name, change, seen)
 
@@ -229,8 +230,3 @@ def _shift(c: Array) -> Array:
     x, y, z = c.tolist() if c.ndim == 1 else c.T  # numbers of one body are quicker than arrays
     xx, yy, zz = x * x, y * y, z * z
     return np.array([yy + zz, -x * y, -x * z, xx + zz, -y * z, xx + yy]).T
-
-
-def _in_frame(body: Array, pose: Pose, setting: Setting) -> Array:
-    """Return the body as printed in frame A; `pose` is its own frame seen from A."""
-    return natural(transformed(inertials_of(body, setting.about_origin), pose), setting.about_origin)

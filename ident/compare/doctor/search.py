@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.doctor.conditional import Alone, Along, Parts, links_alone, over_tolerances
+from ident.compare.doctor.conditional import Alone, Along, Parts, Readings, links_alone, over_tolerances, readings, same
 from ident.compare.doctor.evidence import Evidence, log_student, spread, student
 from ident.compare.doctor.hypotheses import (
     EXTRA,
@@ -30,7 +30,6 @@ from ident.compare.doctor.hypotheses import (
     excludes,
 )
 from ident.compare.doctor.mistakes import Mistake, inertials_of
-from ident.compare.doctor.readings import Readings, readings, same
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
@@ -343,7 +342,7 @@ class Search:
                 add(InLinks(each, tuple(range(n))), changes, sum(bad[i] for i in changes))
         for a, b in combinations(range(n), 2):
             if not same(now[a], now[b], least):
-                add(Swapped(a, b), {a: E.link(a, now[b]), b: E.link(b, now[a])})
+                add(Swapped((a, b)), {a: E.link(a, now[b]), b: E.link(b, now[a])})
         for u in UNEXPLAINED:
             if self.broad and n > 1 and u > max(state.shares[:, :10].min(), self.space.tolerances[-1]):
                 wide = replace(p, shares=np.maximum(p.shares, u * PARTS["all"]))

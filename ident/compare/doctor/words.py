@@ -37,7 +37,7 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
     match move:
         case InLinks(mistake, links):
             return _where(links, robot), str(mistake)
-        case Swapped(a, b):
+        case Swapped((a, b)):
             what = "the two have each other's numbers (report of the wrong link)"
             return f"{robot.links[a]} and {robot.links[b]}", what
         case Unexplained((i,), share, part) if part != "all":

@@ -221,8 +221,7 @@ def validate(
             if motion.band_hz is not None:
                 bands.append(motion.band_hz)
             if motion.band_hz is not None or slow.any():
-                for name, phi in phis.items():
-                    key = motion.name, name
+                for key, phi in (((motion.name, name), phi) for name, phi in phis.items()):
                     sums[key] = sums.get(key, 0.0) + _sums(model, base, phi, motion, slow)
             yield motion
 

@@ -134,7 +134,7 @@ def test_every_block_is_run_or_it_is_said_why_not():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
-def test_the_files_and_commands_of_all_pages_work(folder, capsys, monkeypatch):
+def test_the_files_and_commands_of_all_pages_work(folder, once, capsys, monkeypatch):
     done = []
     for line in commands("ident"):
         result = next((folder / "results").glob("*"), None) if (folder / "results").exists() else None

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from bags import KINDS, write_bag
 from oracles import mjcf
+from seeds import cases
 from test_causes import arm as elbow
 from test_causes import links_of
 
@@ -438,7 +439,7 @@ def test_the_robot_file_is_blamed_where_the_bodies_of_a_slow_log_would_make_up_f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("joint", range(N))
+@pytest.mark.parametrize("joint", (1, 0, 2)[: cases(N, 2)])  # the last one takes three times as long as the others
 def test_one_joint_in_degrees_is_what_has_to_be_mended_first(here, joint, one_round):
     """Whatever else seems wrong, a body or a gain, follows from it; a limit that is too narrow is told alike."""
     arm(here)

@@ -78,6 +78,28 @@ def one_round(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(causes, "MOST", 1)
 
 
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `ident cad` examine an experiment that no command changes once, for tests of what is done with what it finds.
+
+    A test that changes one asks in another folder.
+    """
+    from ident.pipelines import cad_tables
+
+    examine = cad_tables._examined
+
+    def examined(path: Path, wishes: object, tell: object) -> object:
+        key = path.resolve(), wishes
+        if key not in EXAMINED:
+            EXAMINED[key] = examine(path, wishes, tell)
+        return EXAMINED[key]
+
+    monkeypatch.setattr(cad_tables, "_examined", examined)
+
+
+EXAMINED: dict[tuple[Path, object], object] = {}
+
+
 @pytest.fixture(autouse=True)
 def _elsewhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Call commands in an empty folder: one that should have refused, and does not, writes nothing beside the tests."""

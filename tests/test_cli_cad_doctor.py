@@ -111,22 +111,6 @@ def made(tmp_path_factory):
     return folder, bodies
 
 
-@pytest.fixture
-def once(monkeypatch):
-    """Let an experiment that no command changes be examined once, for tests of what is done with the diagnosis."""
-    examine = cad_tables._examined
-
-    def examined(path, wishes, tell):
-        if (path, wishes) not in EXAMINED:
-            EXAMINED[path, wishes] = examine(path, wishes, tell)
-        return EXAMINED[path, wishes]
-
-    monkeypatch.setattr(cad_tables, "_examined", examined)
-
-
-EXAMINED: dict[tuple[Path, cad_tables.CadWishes], cad_tables.Examined] = {}
-
-
 def with_mistake(made, tmp_path):
     """Return a copy of the experiment whose third link has its mass and inertia in grams."""
     folder, bodies = made

@@ -1,4 +1,4 @@
-"""Every experiment reaches its expected figures; the demo finds the planted errors; published numbers are met."""
+"""Every experiment reaches its expected figures; published numbers are met."""
 
 import csv
 import os
@@ -27,9 +27,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sketched")]
 
 FILES = sorted(p.relative_to(ROOT / "experiments").as_posix() for p in (ROOT / "experiments").glob("*/*.toml"))
 FILES = [name for name in FILES if not name.startswith("minimal/")]  # those measure the defaults: nothing is expected
+RUN = [name for name in FILES if name != "arm5/experiment.toml"]  # which test_demo.py runs as a page shows it
 
 #: Whose causes are looked for, of the real logs: half of what a run does. With `--seeds 20` those of all are.
-EXAMINED = "ur10e/experiment.toml"
+EXAMINED = "tx40/experiment.toml"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -70,56 +71,28 @@ def test_there_are_experiments():
     assert {"arm5/experiment.toml", "emps/experiment.toml", "tx40/published.toml", "ur10e/published.toml"} <= set(FILES)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", RUN)
 def test_experiment_is_as_expected(name, result):
-    checked = check_expected(result(name))
+    require_expected(result(name))
+
+
+def require_expected(result):
+    checked = check_expected(result)
     missed = [f"{c.name} is {c.found:.6g}, wanted {c.wanted:g} +- {c.tolerance:g}" for c in checked if not c.met]
     assert checked, "an experiment without expected figures proves nothing"
     assert not missed, missed
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", RUN)
 def test_links_that_are_written_can_exist(name, result):
-    estimate = result(name).estimate
+    require_links(result(name))
+
+
+def require_links(result):
+    estimate, model = result.estimate, result.loaded.model
     if estimate.theta is not None:
         assert all(consistency(body).consistent for body in estimate.inertials)
-        assert (estimate.theta[result(name).loaded.model.n_rigid :][result(name).loaded.model.nonnegative] >= 0).all()
-
-
-class TestArm5:
-    """The simulated arm, whose truth is known."""
-
-    def test_every_base_parameter_is_within_four_standard_errors(self, result):
-        off = {row.name: row.standard_errors for row in result("arm5/experiment.toml").truth.rows}
-        assert len(off) == 47
-        assert max(abs(z) for z in off.values()) < 4.0, off
-
-    def test_planted_errors_are_flagged_and_no_other(self, result):
-        found = result("arm5/experiment.toml")
-        loaded = found.loaded
-        true = np.array([loaded.truth[name] for name in loaded.model.names[: loaded.model.n_rigid]])
-        change = loaded.base.K[:, : loaded.model.n_rigid] @ (loaded.cad.ravel() - true)
-        error = dict(zip(loaded.base.names, change, strict=True))
-        for row in found.comparison.rows:
-            if row.verdict == "contradicted":
-                assert abs(error[row.name]) > 1e-12, f"{row.name} is right in the CAD table"
-        flagged = {row.name for row in found.comparison.rows if row.verdict == "contradicted"}
-        # one sure sign of each planted error: the product of link 2, the mass of link 3, the centre of link 5
-        assert {"link2.Ixy", "link3.hx", "link4.hy"} <= flagged
-
-    def test_the_three_mistakes_of_the_table_are_named_and_the_fit_is_drawn_to_the_table_without_them(self, result):
-        found = result("arm5/experiment.toml")
-        far = {row.name for row in found.comparison.far}
-        assert far >= {"link4.hy", "link4.Izz"}  # of the centre of link 5
-        assert far < {row.name for row in found.comparison.rows if row.verdict == "contradicted"}
-        assert found.estimate.causes == ()
-        assert sorted(c.where for c in found.estimate.noted) == ["link2", "link3", "link5"]
-        assert found.estimate.prior == "cad.csv without its mistakes"
-
-    def test_cad_alone_predicts_far_worse(self, result):
-        validation = result("arm5/experiment.toml").validation.recordings[0]
-        assert validation.held_out
-        assert validation.of("identified").relative_total < 0.1 * validation.of("CAD").relative_total
+        assert (estimate.theta[model.n_rigid :][model.nonnegative] >= 0).all()
 
 
 class TestUR10e:

@@ -670,7 +670,7 @@ def test_the_width_of_coulomb_friction_is_the_fitted_one(tmp_path, shapes, width
     assert program(path, name).returncode == 0
 
 
-@pytest.mark.parametrize("seed", range(cases(3)))
+@pytest.mark.parametrize("seed", range(cases(3, 1)))
 def test_load_friction_is_part_of_the_code_of_every_language(tmp_path, monkeypatch, seed):
     """Against Pinocchio: value * |torque of other bodies than the links'| * tanh, each its own width."""
     rng = np.random.default_rng(seed)

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from bags import KINDS, write_bag
 from oracles import mjcf
+from seeds import cases
 from test_causes import arm as elbow
 from test_causes import links_of
 
@@ -438,7 +439,7 @@ def test_the_robot_file_is_blamed_where_the_bodies_of_a_slow_log_would_make_up_f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("joint", range(N))
+@pytest.mark.parametrize("joint", (1, 0, 2)[: cases(N, 2)])  # the last one takes three times as long as the others
 def test_one_joint_in_degrees_is_what_has_to_be_mended_first(here, joint, one_round):
     """Whatever else seems wrong, a body or a gain, follows from it; a limit that is too narrow is told alike."""
     arm(here)
@@ -2244,7 +2245,7 @@ def test_one_gain_of_all_torques_is_no_mistake_of_the_table(here):
     """Half of all torques may as well be bodies of half the mass: no motion tells them apart."""
     arm(here)
     for name, seed in {"train": 1, "test": 2}.items():
-        t, q, _, tau = log(here, seed=seed, seconds=60.0, period=10.0)
+        t, q, _, tau = log(here, seed=seed, seconds=20.0, period=10.0)
         table = {"t": t, **columns("q{}_rad", q), **columns("tau{}_Nm", 0.5 * tau)}
         pd.DataFrame(table).to_csv(f"{name}.csv", index=False)
     pipelines.init("arm.urdf", ["train.csv", "test.csv"])

@@ -1,11 +1,9 @@
 """Every block of every page: files are read, commands and code are run, or it is said why not (`NOT_RUN`).
 
-The robot is that of docs/guide/files.md, whose log is made here; what a page shows of a command's output is compared.
+The robot is that of docs/guide/files.md, whose log is made here; test_demo.py compares what a page shows of an output.
 """
 
-import contextlib
 import hashlib
-import io
 import json
 import os
 import re
@@ -14,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +25,9 @@ from pages import BLOCKS, TEXTS, blocks, inline, typed
 import ident
 from ident.cad import read_frames
 from ident.cli.main import app, main
-from ident.dynamics import inverse_dynamics
 from ident.estimate.storage import FORMAT
 from ident.model import torque
 from ident.pipelines import check, fleet
-from ident.spatial import from_com
 
 README = TEXTS["README.md"]
 (CAD_TABLE,) = (block.text for block in blocks("csv"))
@@ -139,7 +134,7 @@ def test_every_block_is_run_or_it_is_said_why_not():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
-def test_the_files_and_commands_of_all_pages_work(folder, capsys, monkeypatch):
+def test_the_files_and_commands_of_all_pages_work(folder, once, capsys, monkeypatch):
     done = []
     for line in commands("ident"):
         result = next((folder / "results").glob("*"), None) if (folder / "results").exists() else None
@@ -321,111 +316,6 @@ def test_the_lines_that_are_commented_out_can_be_taken(described, block):
             assert not named(described, f"{heading}\n{below}{found[1]}\n").problems, line
         elif found:
             read(described, block.text.replace(line, found[1]))
-
-
-# ---- what the pages show of a command's output -----------------------------------------------------------------------
-
-
-def shown():
-    """Return each command of a console block with the lines that stand below it, and its page."""
-    for page, _, text in blocks("console"):
-        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
-            yield page, command, output
-
-
-@pytest.fixture(scope="module")
-def arm(tmp_path_factory):
-    """Return a folder with the raw files of the demo, as the tutorial puts them there, and its experiment beside it."""
-    here = tmp_path_factory.mktemp("demo")
-    for part in ("datasets", "experiments"):
-        shutil.copytree(ROOT / part / "arm5", here / part / "arm5", ignore=shutil.ignore_patterns("results"))
-    (script,) = (block.text for block in blocks("sh") if block.page == "docs/tutorials/logs.md")
-    subprocess.run(["sh", "-ec", script], cwd=here, check=True)
-    return here / "myarm"
-
-
-@cache
-def said(command, folder):
-    """Return what a command of a page prints; it runs once, whatever pages show it, after those that it needs."""
-    init = next(line for _, line, _ in shown() if line.startswith("ident init "))
-    for later, earlier in (("ident run .", init), ("ident export ", "ident run .")):
-        if command.startswith(later):
-            said(earlier, folder)
-    here = folder.parent if re.search(r" (experiments|datasets)/", command) else folder
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
-        patch.chdir(here)
-        patch.setattr(sys, "argv", shlex.split(command))
-        with pytest.raises(SystemExit) as ended:
-            main()
-    assert ended.value.code in (None, 0, 4)
-    return [" ".join(line.split()) for line in out.getvalue().splitlines()]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sketched")
-def test_the_load_is_found_by_the_command_of_the_page(arm, tmp_path, capsys, monkeypatch):
-    """The arm of the demo with 60 g at its flange, in the motions of its two logs."""
-    said(next(line for _, line, _ in shown() if line.startswith("ident init ")), arm)
-    monkeypatch.chdir(shutil.copytree(arm, tmp_path / "myarm"))
-    robot = ident.read_robot("robot.toml")
-    load = np.zeros((robot.n, 10))
-    load[-1] = from_com(0.06, np.array([0.02, 0.0, 0.05]), 2e-5 * np.eye(3))
-    manifest = ident.read_manifest("dataset.toml")
-    more = 'flange = { name = "tool0" }\n' + Path("robot.toml").read_text(encoding="utf-8")
-    Path("robot.toml").write_text(more, encoding="utf-8")
-    for name, loaded in (("identification", "with-load"), ("validation", "with-load-2")):
-        moved = ident.process(ident.read_log(manifest, name, robot), ident.Processing(position_hz=40))
-        table = pd.read_parquet(f"{name}.parquet").iloc[: len(moved.t)]
-        weight = inverse_dynamics(robot, load, moved.q, moved.qd, moved.qdd)
-        torques = list(manifest.recordings[0].torque.columns)
-        pd.concat([table.drop(columns=torques), table[torques] + weight], axis=1).to_parquet(f"{loaded}.parquet")
-        with Path("dataset.toml").open("a", encoding="utf-8") as file:
-            file.write(f'\n[[recording]]\nname = "{loaded}"\nfile = "{loaded}.parquet"\n')
-    page = TEXTS["docs/tutorials/controllers.md"]
-    words = shlex.split(re.search(r"^    (ident payload .*)$", page, re.MULTILINE)[1].replace("experiment/", "."), True)
-    monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    out = capsys.readouterr()
-    assert not ended.value.code, out.err
-    assert 0.055 < float(re.search(r"set_target_payload\(([\d.]+)", out.out)[1]) < 0.065
-
-
-def alike(line, other):
-    """Return whether two lines have the same words, and numbers within 5 % (or one unit of a count or a power)."""
-    number = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-    if re.sub(number, "#", line) != re.sub(number, "#", other):
-        return False
-    pairs = zip(re.findall(number, line), re.findall(number, other), strict=True)
-    return all(abs(float(a) - float(b)) <= max(0.05 * abs(float(a)), 1.0 if "." not in a else 0.0) for a, b in pairs)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sketched")
-@pytest.mark.parametrize(
-    ("page", "command", "output"), list(shown()), ids=lambda x: x.splitlines()[0][:40] if x else "-"
-)
-def test_commands_print_what_the_pages_show(arm, page, command, output):
-    """Lines in their order; where "..." stands, lines are left out, but for problems."""
-    lines = list(said(command, arm))
-    assert sum(line.startswith("PROBLEM") for line in lines) == output.count("\nPROBLEM"), lines
-    found = iter(lines)
-    skipped = False
-    for line in map(" ".join, map(str.split, output.splitlines())):
-        if line == "...":
-            skipped = True
-        elif skipped:
-            assert any(alike(line, other) or other.startswith(line) for other in found), (page, line)
-            skipped = False
-        elif line:
-            assert alike(line, next(other for other in found if other)), (page, line)
-
-
-def test_a_wrong_line_is_noticed():
-    assert alike("10 contradict, 1.36 %", "11 contradict, 1.37 %")
-    assert not alike("10 contradict, 1.36 %", "10 contradict, 1.5 %")
-    assert not alike("10 contradict, 1.36 %", "10 agree, 1.36 %")
 
 
 def unknown(line, whole=False):

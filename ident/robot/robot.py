@@ -250,6 +250,10 @@ class Robot:
 
     def fingerprint(self) -> str:
         """Return a hash (hex) of all that the equations of motion depend on: joints, links, gravity."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         digest = hashlib.sha256()
         for joint, link in zip(self.joints, self.links, strict=True):
             digest.update(f"{joint.name}|{link}|{joint.kind}|{joint.parent}|".encode())

@@ -30,7 +30,7 @@ FILES = [name for name in FILES if not name.startswith("minimal/")]  # those mea
 RUN = [name for name in FILES if name != "arm5/experiment.toml"]  # which test_demo.py runs as a page shows it
 
 #: Whose causes are looked for, of the real logs: half of what a run does. With `--seeds 20` those of all are.
-EXAMINED = "tx40/experiment.toml"
+EXAMINED = "ur10e/experiment.toml"
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -552,6 +552,33 @@ def test_right_files_are_not_accused(seed: int) -> None:
     assert found(model, arm(), motion).causes == ()
 
 
+def test_a_robot_that_a_hand_moves_is_told() -> None:
+    """Its motors hold it against gravity alone; lengths in inches would leave as little of what moves it."""
+    rng = np.random.default_rng(8)
+    robot = arm()
+    model, motion = log(rng, robot)
+    held = torque(
+        model, np.concatenate([np.ravel(links_of(rng, 3)), np.zeros(9)]), motion.q, 0 * motion.qd, 0 * motion.q
+    )
+    held = held + 0.01 * held.std(axis=0) * rng.normal(size=held.shape)
+    first = first_found(model, robot, replace(motion, tau=held))
+    assert "none of what moves it, as where a hand does" in first.what, first.what
+    assert first.after < 0.2 * first.before
+
+
+def test_what_leaves_nearly_all_of_a_large_error_is_not_what_to_mend() -> None:
+    rng = np.random.default_rng(2)
+    model, motion = log(rng, arm())
+    weigher = Weigher(model, rows_of([motion], thinned=True), neutral_prior(model.robot))
+    now = weigher.weighed(Reading.plain(model.robot))
+    zero = next(m for m in mistakes(model.robot) if m.kind == "zero" and m.size is None)
+    for before, share, told in ((0.1, 0.04, True), (0.1, 0.3, False), (0.04, 0.04, False)):
+        errors = np.broadcast_to(before**2 * now.torques, now.errors.shape)
+        found = replace(now, errors=errors)
+        after = replace(now, errors=(1.0 - share) * errors)
+        assert ordinary([Candidate(zero, 0.0, after, 0.0)], found, np.zeros(3)) == told
+
+
 def test_a_length_that_only_the_load_of_given_links_would_tell_is_not_accused() -> None:
     """Moved along the last joint's axis, a frame and the centre in it are one; links that are off by 8 % are not."""
     robot = from_dh("elbow", [DHJoint(d=0.4, alpha=RIGHT), DHJoint(a=0.35, alpha=RIGHT), DHJoint(d=0.3)])

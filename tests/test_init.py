@@ -38,10 +38,11 @@ from ident.logs.stream import iter_logs
 from ident.model import Model, Viscous, torque
 from ident.pipelines.certain import heavy_drives, mirrored
 from ident.pipelines.questions import Asked, Question
+from ident.pipelines.signals import _sliding_unit
 from ident.pipelines.torque_units import Counts, unit_of
 from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict
-from ident.robot import Joint, Limits
+from ident.robot import Joint, Limits, Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
 from ident.robot.placeholders import placeholders
 from ident.robot.urdf import read_urdf
@@ -657,6 +658,20 @@ def test_percent_are_of_the_efforts_of_the_robot_file_where_bodies_say_nothing_e
     assert by_name(near, 50.0, "%")[1].tolist() == [0.5, 0.5]
     assert by_name(near, 50.0, "%")[2]  # a guess all the same
     assert by_name(far, 50.0, "%")[1].tolist() == [0.2, 0.2]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_a_slide_beside_angles_in_rad_is_in_mm_where_in_m_it_would_leave_its_limits(scale):
+    joints = [
+        Joint(name, kind, -1, Pose(np.eye(3), np.zeros(3)), np.array([0, 0, 1.0]), limits=Limits(*ends))
+        for name, kind, ends in (("x", "prismatic", (0.0, 1.5)), ("a", "revolute", (-3.0, 3.0)))
+    ]
+    robot = Robot("r", tuple(replace(j, parent=k - 1) for k, j in enumerate(joints)), links=("l1", "l2"))
+    q = np.column_stack([scale * np.linspace(0.1, 1.4, 50), np.linspace(-2.0, 2.0, 50)])
+    why = {"position": ""}
+    assert _sliding_unit(q, "rad", robot, "joint", why) == ("mm" if scale == 1000.0 else "")
+    assert ("mm where they slide" in why["position"]) == (scale == 1000.0)
+    assert _sliding_unit(q, "deg", robot, "joint", why) == ""  # mm, which is usual there, is within them
 
 
 @pytest.mark.parametrize("times", [1.0, 3.0])

@@ -543,6 +543,37 @@ def test_a_joint_that_is_missed_far_more_than_where_it_was_fitted_is_rough():
     assert "warms up" not in reason
 
 
+def test_one_factor_of_all_numbers_is_settled_before_they_are_used():
+    """CAD of twice the masses, or torques counted half: no torque tells which."""
+    c = case()
+    comparison, validation, _ = full()
+    for factor, settled in ((1.1, True), (0.5, False), (2.0, False)):
+        rows = tuple(replace(r, reference=r.identified / factor, scale=abs(r.identified)) for r in comparison.rows)
+        other = replace(comparison, rows=tuple(replace(r, verdict="contradicted") for r in rows))
+        assert other.factor == pytest.approx(factor)
+        judged = verdict(c.constrained, validation, other)
+        assert (judged.headline == "Ready to use") == settled
+        assert ("times CAD's" in judged.reason) != settled
+        assert ("Up to one factor" in questions(c.constrained, validation, other)[1]) != settled
+
+
+def test_torques_without_any_friction_are_asked_for():
+    c = case()
+    _, validation, _ = full()
+    names = c.constrained.base.standard
+    assert "no joint has friction" not in questions(c.constrained, validation)[1]
+    rubs = [name.endswith((".coulomb", ".viscous")) for name in names]
+    bare = replace(c.constrained, theta=np.where(rubs, 1e-4, 1.0) * c.constrained.theta)
+    assert "no joint has friction: are these the motors' torques?" in questions(bare, validation)[1]
+
+
+def test_a_model_that_leaves_more_than_noise_is_mostly_complete():
+    c = case()
+    for left, answer in ((0.02, "Yes"), (0.04, "Mostly"), (0.2, "No")):
+        estimate = replace(c.constrained, relative=np.full(3, left), floor=np.zeros(3))
+        assert questions(estimate)[0].startswith(f"Is the model complete? {answer}"), estimate.missed
+
+
 def test_what_to_mend_comes_first():
     c = case()
     cause = NamedCause(

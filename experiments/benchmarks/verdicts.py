@@ -469,7 +469,7 @@ def said(files: Files) -> tuple[str, str, np.ndarray | None, float]:
             result = run(files.write(Path(folder)))
         except IdentError as cause:
             return "refused", str(cause), None, time.process_time() - start
-        judged = verdict(result.estimate, result.validation)
+        judged = verdict(result.estimate, result.validation, result.comparison)
         kept = result.validation.total("identified") if result.validation else None
         reason = judged.reason + "".join(f" / {w.message}" for w in result.warnings if "PROBLEM" in str(w))
         rms = None if kept is None else np.asarray(kept.rms)

@@ -31,7 +31,7 @@ def row(name: str, folder: Path) -> str:
     error = "  n/a" if total is None else f"{100 * total.relative_total:5.1f}"
     theta, robot = result.estimate.theta, result.loaded.robot
     masses = [0.0] if theta is None else [theta[result.loaded.model.names.index(f"{link}.m")] for link in robot.links]
-    judged = verdict(result.estimate, result.validation)
+    judged = verdict(result.estimate, result.validation, result.comparison)
     report = "yes" if (folder / name / "report.html").is_file() else "no "
     return (
         f"{name:9} {report}   {error}   {sum(masses):7.1f} {max(masses):8.1f}   {took:5.0f}   {judged.headline}:"

@@ -264,7 +264,7 @@ def _end(result: Result) -> None:
     if problems and result.comparison is not None:
         told = f"{plural(problems, 'mistake')} in {result.comparison.source}: see PROBLEM above"
         say(f"{told}; `ident cad refine . -o refined.csv` writes the table that agrees with the logs")
-    judged = verdict(result.estimate, result.validation)
+    judged = verdict(result.estimate, result.validation, result.comparison)
     if judged.tone == "bad":
         tell_aside(f"{judged.headline}: {judged.reason}")
     elif result.validation is not None:

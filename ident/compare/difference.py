@@ -40,6 +40,8 @@ _SHARE = 0.1
 FAR = 0.15
 #: A common factor: of so many numbers at least, off 1 by more than right ones are, and the spread beside it.
 FEWEST, SCALED, ALIKE = 5, 0.05, 0.3
+#: What all masses are like that are off by one factor.
+GAIN_OF_ALL = "all torques: they are counted so many times too large or too small (constants, gears, unit)"
 
 
 @dataclass(frozen=True)

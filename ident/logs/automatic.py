@@ -35,6 +35,9 @@ SLOW_MOST = 0.1
 RUN_IN = 0.05
 #: Noise that looks like motion (steps of a coarse encoder) lies above this many times the band of the position.
 REACH = 250.0
+#: Torques of all joints that come so much later [s] than positions are seldom those of the sensors: a robot lags its
+#: commands by 8 ms to 60 ms.
+COMMANDED = 0.008
 ENDS = 0.03  # of the rows, at either end, are not looked at
 #: Where rows come less than so many times as fast as the motion, central differences take 2 % or more off its
 #: accelerations; below the other, five rows, exact up to the fourth power of time, take 3 % or more off, too.
@@ -331,7 +334,8 @@ def in_words(processing: Processing) -> str:
     )
     said += ["spikes interpolated"] if p.spikes == "interpolated" else []
     if joints > 1 and late.max() <= 0.0:
-        said += [f"torques of {joints} joints read as late by up to {most}"]
+        asked = " (are these commanded positions?)" * bool(np.abs(late).min() >= COMMANDED)
+        said += [f"torques of {joints} joints read as late by up to {most}{asked}"]
     elif joints:
         said += [f"positions of single joints shifted in time by up to {most}"]
     return ", ".join(said)

@@ -60,7 +60,7 @@ def outcome(result: Result) -> dict[str, Any]:
     e = result.loaded.experiment
     return {
         "experiment": e.name,
-        "verdict": verdict(result.estimate, result.validation),
+        "verdict": verdict(result.estimate, result.validation, result.comparison),
         "figures": result.figures(),
         "estimate": result.estimate,
         "comparison": compared(result.comparison),

@@ -130,7 +130,7 @@ def decide(families: Sequence[Family], arm: Arm, asked: Asked, more: Sequence[Ma
     unit, side, robot = _position_unit(position, robot, asked, why, known, relation, time, sided)
     count = counts_of(position.shown, robot, asked) if unit == "count" else ()
     unsure = sided.guessed or (side == "motor" and robot is not described and not asked.typed)  # of ratios
-    units = units_of(unit, robot, position.sliding)
+    units = units_of(unit, robot, position.sliding or _sliding_unit(position.values, unit, robot, side, why))
     unit = units[0] if "," in unit else unit  # which a clock is compared with
     scale = scales(units) * (count or 1.0)
     q = _angles(position.columns, scale, robot, side, ())
@@ -306,6 +306,20 @@ def _position_unit(
     told = f"{guess}: {reason}" if (guess, *fits) == ("deg", "deg") else f"{guess} is a guess: {reason}"
     why["position"] += f"; {asked.because(told)}"
     return unit, side if geared is robot else "motor", geared
+
+
+def _sliding_unit(raw: Array, unit: str, robot: Robot, side: str, why: dict[str, str]) -> str:
+    """Return the unit of positions (rows, n) that slide where the usual one beside `unit` leaves limits; "" else."""
+    slides = np.array([joint.slides for joint in robot.joints])
+    if not slides.any() or slides.all() or side != "joint" or "," in unit:
+        return ""
+    usual = units_of(unit, robot)[int(np.argmax(slides))]
+    far = {x: beyond(raw * si_factor(x, "position"), robot)[slides] for x in ("m", "mm")}
+    other = {"m": "mm", "mm": "m"}.get(usual, "")
+    if not other or not far[usual].any() or far[other].any():
+        return ""
+    why["position"] += f"; {other} where they slide, for in {usual} they would leave their limits"
+    return other
 
 
 def _named_unit(

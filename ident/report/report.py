@@ -144,7 +144,7 @@ def gather(
     short = in_short(estimate.base, estimate.links, estimate.joints, lengths(model.robot))
     return Report(
         title=f"{estimate.robot}: identified parameters",
-        verdict=verdict(estimate, validation),
+        verdict=verdict(estimate, validation, comparison),
         cards=tuple(cards(estimate, comparison, validation)),
         sentences=tuple(questions(estimate, validation, comparison)),
         lead=tuple(drawings.errors(validation)),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ident.compare.difference import Comparison
+from ident.arrays import Array
+from ident.compare.difference import GAIN_OF_ALL, Comparison
 from ident.compare.validate import Predicted, Validation
 from ident.errors import plural, sentence
 from ident.estimate.estimate import Estimate
 from ident.export.gate import VERDICT, with_validation
+from ident.model.terms import kind_of
 from ident.report.text import Tone, banded, percent
 
 
@@ -26,7 +28,13 @@ class Judgement:
 #: Above this share of the torque, over all joints or in one, a prediction that passes is called rough; so is one that
 #: misses so much more of what was never seen than of what was fitted, and this share of the torque or more.
 ROUGH, ROUGH_JOINT = 0.15, 0.5
-WORSE, WORSE_SHARE = 3.0, 0.075
+WORSE, WORSE_SHARE = 3.0, 0.05
+#: Above this share of the torque, beyond the noise of the readings, something acts that the model does not have.
+LACKS = 0.03
+#: Numbers of CAD that are all off by less than this factor are those of a rough table.
+SCALE = 1.2
+#: Friction of less than this share of its joint's torque in all joints is that of no robot with gears.
+FRICTION = 0.01
 #: The latter of one joint, beyond the noise of its readings.
 WORSE_JOINT = 0.2
 #: No more than so many times what its intervals allow (95 %) is missed for want of motion, not as something differs.
@@ -56,7 +64,8 @@ def questions(
         left += (
             f"; without the noise of its readings most is left at {estimate.joints[worst]}, {percent(missed[worst])}"
         )
-    answer = "No" if not complete(estimate) else "Mostly" if missed[worst] > ROUGH else "Yes"
+    mostly = missed[worst] > ROUGH or _missed(estimate)[0] > LACKS
+    answer = "No" if not complete(estimate) else "Mostly" if mostly else "Yes"
     told = [f"Is the model complete? {answer}: {left}."]
     doubts = [*(cause.short for cause in estimate.causes), *estimate.implausible]
     if estimate.feasible is False:
@@ -65,7 +74,10 @@ def questions(
         doubts.append(_OPPOSED)
     links = "links need not exist" if estimate.feasible is None else "every link can exist"
     bounds = f"; {len(estimate.active)} at their bound" if estimate.active else ""
-    said = f"No: {doubts[0]}" if doubts else f"Yes: {links}{bounds}, and no mistake in robot file or logs shows"
+    scale = _scale(estimate, comparison)
+    said = f"{'Up to one factor' if scale else 'Yes'}: {links}{bounds}, and no mistake in robot file or logs shows"
+    said = f"No: {doubts[0]}" if doubts else f"{said}, but {scale}" if scale else said
+    said += "" if doubts else _frictionless(estimate)
     if all(cause.by_table for cause in estimate.causes):  # else CAD differs by what is named
         said += _beside_cad(estimate, comparison) + _hidden(estimate)
     told.append(f"Are the numbers believable? {said}.")
@@ -98,24 +110,64 @@ def _beside_cad(estimate: Estimate, comparison: Comparison | None) -> str:
         return ""
     compared = comparison.count("contradicted") + comparison.count("agrees")
     said = f"; {comparison.source} is far off in {far} of {compared} numbers (`ident cad doctor` looks for mistakes)"
-    if comparison.factor == 1.0:
+    if comparison.factor == 1.0 or _scale(estimate, comparison):
         return said
     more = f"as where all torques are counted {comparison.factor:.3g} times (constants, gears), or its masses are wrong"
     return f"{said}, {more}"
 
 
+def _scale(estimate: Estimate, comparison: Comparison | None) -> str:
+    """Return that one factor of all numbers is not known, for CAD has another one than the torques; "" else."""
+    factor = 1.0 if comparison is None else comparison.factor
+    doubted = next((c for c in estimate.noted if GAIN_OF_ALL in c.rivals), None)
+    if doubted is None and 1.0 / SCALE < factor < SCALE:
+        return ""
+    size = "another multiple of CAD's" if doubted is not None or comparison is None else f"{factor:.3g} times CAD's"
+    return (
+        f"all numbers are {size}, as where torques are counted wrongly (constants, gears) or its masses are wrong:"
+        " weigh a link, or log a load that is known, before they are used"
+    )
+
+
 def complete(estimate: Estimate) -> bool:
     """Return whether the model leaves little more than noise of the fitted logs, in all joints and in each."""
+    whole, each = _missed(estimate)
+    return whole <= ROUGH and bool((each <= ROUGH_JOINT).all())
+
+
+def _missed(estimate: Estimate) -> tuple[float, Array]:
+    """Return which share of the fitted torque is missed beyond the noise of its readings, of all joints and of each."""
     with np.errstate(divide="ignore", invalid="ignore"):
         energy = estimate.rows * (estimate.rms / estimate.relative) ** 2
     seen = np.isfinite(energy) & np.isfinite(estimate.missed)
     missed, energy = estimate.missed[seen], energy[seen]
-    whole = float(np.sqrt(np.sum(energy * missed**2) / np.sum(energy))) if energy.any() else 0.0
-    return whole <= ROUGH and bool((missed <= ROUGH_JOINT).all())
+    return float(np.sqrt(np.sum(energy * missed**2) / np.sum(energy))) if energy.any() else 0.0, missed
 
 
-def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgement:
-    """Return whether the numbers can be used, in plain words."""
+def _frictionless(estimate: Estimate) -> str:
+    """Return that hardly any friction is in the torques, where the model would have it; "" where there is some."""
+    rubs = {name: kind for name in estimate.base.standard if (kind := kind_of(name)) and kind.friction}
+    if estimate.theta is None or not rubs:
+        return ""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        torques = dict(zip(estimate.joints, estimate.rms / estimate.relative, strict=True))
+    values = dict(zip(estimate.base.standard, estimate.theta.tolist(), strict=True))
+    shares = [
+        abs(values[name]) / (torques.get(name.rpartition(".")[0], 1.0) if kind.units[0].startswith("N m") else 1.0)
+        for name, kind in rubs.items()
+    ]
+    if max(shares) > FRICTION:
+        return ""
+    return (
+        "; no joint has friction: are these the motors' torques? A sensor behind the gears, or a drive that takes"
+        " friction out, leaves none, and a controller has to add it"
+    )
+
+
+def verdict(
+    estimate: Estimate, validation: Validation | None = None, comparison: Comparison | None = None
+) -> Judgement:
+    """Return whether the numbers can be used, in plain words; comparison: with CAD, where there is one."""
     if estimate.feasible is False:
         return Judgement("bad", "Do not use", "At least one link of these numbers cannot exist.")
     if estimate.causes:
@@ -138,6 +190,8 @@ def verdict(estimate: Estimate, validation: Validation | None = None) -> Judgeme
         return Judgement("unknown", "Rough", f"{error[0].upper()}{error[1:]}, but {_OPPOSED}.")
     if not complete(estimate):
         return Judgement("unknown", "Rough", f"{questions(estimate, validation)[0]} {error[0].upper()}{error[1:]}.")
+    if scale := _scale(estimate, comparison):
+        return Judgement("unknown", "Rough", f"{error[0].upper()}{error[1:]}, but {scale}.")
     links = "every link can exist" if estimate.feasible else "only combinations of parameters are known"
     quiet = _quiet(validation, total)
     said = f"{error[0].upper()}{error[1:]}, and {links}{f'; {quiet}' if quiet else ''}"
@@ -171,7 +225,7 @@ def _left(estimate: Estimate, validation: Validation, total: Predicted) -> str:
     if rough:
         return (
             f"of single joints more is missed than the noise of their readings: {', '.join(rough)}; log motions that"
-            " load these joints more, or say in [model] what acts on them"
+            " load these joints more, without parts that come and go, or say in [model] what acts on them"
         )
     fitted = np.nan_to_num(estimate.missed, nan=np.inf, posinf=np.inf)
     differ = [

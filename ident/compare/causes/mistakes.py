@@ -20,8 +20,8 @@ from ident.tables import below
 #: How probable a mistake of each kind is beforehand; they sum to 1.
 PRIOR = {
     "gravity": 0.06, "weightless": 0.02, "tilt": 0.05, "zero": 0.09, "direction": 0.04, "signs": 0.02, "geometry": 0.06,
-    "length": 0.06, "lengths": 0.04, "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.07,
-    "torque gain": 0.04, "gear": 0.02, "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05,
+    "length": 0.06, "lengths": 0.04, "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.06,
+    "hand": 0.01, "torque gain": 0.04, "gear": 0.02, "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05,
     "clock": 0.03, "clocks": 0.005, "delay": 0.01, "load": 0.02, "fading": 0.01, "drifting": 0.01, "warming": 0.01,
     "crosstalk": 0.005, "blur": 0.01, "velocity": 0.01, "touch": 0.01, "term": 0.05, "apart": 0.02,
 }  # fmt: skip
@@ -35,7 +35,7 @@ WEIGHTLESS = "its torque is without gravity, as where a balancer or its drive ta
 _POSTURES = (0.0, 0.7, -1.1)
 _DEGREE = pi / 180
 #: Shortest and longest logs [s], rates [Hz], and reaches of robots [m], that are.
-_DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.02, 20.0)
+_DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.1, 20.0)
 #: Words after values above 0, and after those below.
 _OPPOSITES = {"larger": "smaller", "more": "less", "longer": "shorter", "ms late": "ms early"}
 #: Arms do not turn a joint by more than this [rad]: where it would, its position is in no other unit.
@@ -159,6 +159,8 @@ def _gravity(robot: Robot, described: Described) -> Iterator[Mistake]:
     ):
         gravity = times * robot.gravity
         yield Mistake("gravity", "all joints", what, described.gravity(gravity), undone.gravity(gravity))
+    what = "the torques are those that hold the robot, none of what moves it, as where a hand does"
+    yield Mistake("hand", "all joints", what, "log motions that the drives make by themselves", undone.at_rest)
     for j in np.flatnonzero(pulled(robot)):
         name = robot.joint_names[j]
         mend = "log its whole torque, or leave it out, with its `gain` nan: without gravity it tells nothing of masses"

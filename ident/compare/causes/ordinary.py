@@ -26,6 +26,12 @@ SLIGHT, HELPS, HELPS_ONE = ("length", "zero", "clock", "position scale"), 0.98, 
 DRIFTS, LEAVES = ("fading", "drifting", "warming"), 0.85
 
 
+#: Where more than this share of the torque is missed beyond its noise, and a mistake takes less than this share of the
+#: square of that, something else is wrong: loads that come and go gave a zero off by -23 degrees (9.19 -> 9.09 %). Of
+#: 14 planted mistakes that were drawn the least took 0.05, of an error of 2 %.
+MUCH, TAKES = 0.05, 0.05
+
+
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """A mistake with its value, the reading without it weighed, and its log p, that of such a mistake included."""
@@ -39,9 +45,12 @@ class Candidate:
 def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
     """Return whether what cannot be told apart is no matter, as one of it is no larger than any robot's.
 
-    Neither is what no joint feels. Of drifts that cannot be told apart each one spoils what is predicted, unless it
-    stays within the noise (n,).
+    Neither is what no joint feels, or leaves nearly all of a large error. Of drifts that cannot be told apart each one
+    spoils what is predicted, unless it stays within the noise (n,).
     """
+    missed = float(now.left.sum() - np.sum(np.square(noise)))
+    if missed > MUCH**2 * now.torques.sum() and now.left.sum() - tied[0].weighed.left.sum() < TAKES * missed:
+        return True
     if not any(_felt(now, c.weighed, noise) or unlike(c.mistake, c.value) for c in tied):
         return True
     some = [c for c in tied if _ordinary(c, now)]

@@ -20,6 +20,7 @@ from ident.compare.causes.mistakes import WEIGHTLESS, Mistake, pulled
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.terms import BALANCED, PART, SPRING, elastic, lacked
 from ident.compare.causes.weighing import Weighed, Weigher
+from ident.compare.difference import GAIN_OF_ALL
 from ident.compare.doctor import Diagnosis, Fault, doctor, searching
 from ident.compare.doctor.doctor import DENSITIES
 from ident.compare.doctor.evidence import Evidence, evidence
@@ -45,8 +46,6 @@ _ELSEWHERE = ("gravity", "geometry", "elastic")
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
 #: A gain so large may stand for a torque that lacks gravity.
 _LACKS = 2.0
-#: What all masses are like that are off by one factor.
-GAIN_OF_ALL = "all torques: they are counted so many times too large or too small (constants, gears, unit)"
 #: Share of a joint's squared error that is left where a fault is worth the name.
 _HELPS = 0.99
 #: Share of the error of all joints that is left where another robot is worth the name: a law that the model lacks looks
@@ -91,12 +90,12 @@ class Found:
                 return True
             case Unexplained(part="density", asked=(factor,)):
                 return abs(log(factor)) <= DENSITIES
-            case OtherView(_, "elastic") if self.fault.what == BALANCED:
-                return not (self.fault.asserted and _pull(self.after, self.fault.where) > _BALANCES)
             case OtherView() if (
                 size_of(self.fault.what)[1] or self.after.relative > _OTHER_HELPS * self.before.relative
             ):
                 return True
+            case OtherView(_, "elastic") if self.fault.what == BALANCED:
+                return not (self.fault.asserted and _pull(self.after, self.fault.where) > _BALANCES)
             case OtherView(_, "elastic"):
                 return bool(np.all(self.before.left - self.after.left <= PART**2 * self.before.torques))
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))

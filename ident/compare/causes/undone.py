@@ -64,6 +64,11 @@ def more(field: str, j: int) -> Without:
     return lambda r, value: replace(r, **{field: getattr(r, field) + value * np.eye(len(r.zeros))[j]})
 
 
+def at_rest(reading: Reading, _: float) -> Reading:
+    """Return joints that are so slow that their torques are those of gravity and friction."""
+    return replace(reading, clock=1e6)
+
+
 def joints(mixed: Array) -> Without:
     """Return other joints q' = mixed q (n, n), with the torques that do the same work."""
     back = np.linalg.inv(mixed).T

@@ -44,7 +44,7 @@ from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict
 from ident.robot import Joint, Limits, Robot
 from ident.robot.file import DHJoint, MDHJoint, from_dh, from_mdh
-from ident.robot.placeholders import placeholders
+from ident.robot.placeholders import from_base, placeholders
 from ident.robot.urdf import read_urdf
 from ident.spatial.inertia import Pose, axis_angle, from_com
 
@@ -658,6 +658,16 @@ def test_percent_are_of_the_efforts_of_the_robot_file_where_bodies_say_nothing_e
     assert by_name(near, 50.0, "%")[1].tolist() == [0.5, 0.5]
     assert by_name(near, 50.0, "%")[2]  # a guess all the same
     assert by_name(far, 50.0, "%")[1].tolist() == [0.2, 0.2]
+
+
+@pytest.mark.parametrize("of_assembly", [False, True])
+def test_centres_that_are_measured_from_the_base_tell_no_units_or_balancers(of_assembly):
+    """As assemblies print them; joints far out would be left out as "without gravity"."""
+    rng = np.random.default_rng(3)
+    robot = from_dh("arm", [DHJoint(d=0.4, alpha=np.pi / 2), *[DHJoint(a=0.3)] * 2, DHJoint(d=0.1, alpha=np.pi / 2)])
+    begins = [of_assembly * pose.position for pose in robot.poses(np.zeros(4))]
+    bodies = [from_com(m, p + rng.normal(0, 0.06, 3), 0.02 * np.eye(3)) for m, p in zip((9, 5, 3, 1), begins)]
+    assert from_base(robot, np.array(bodies)) == of_assembly
 
 
 @pytest.mark.parametrize("scale", [1.0, 1000.0])

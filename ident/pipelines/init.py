@@ -38,7 +38,7 @@ from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording, recordings_of
 from ident.pipelines.signals import Signals, parked
 from ident.robot import Robot, read_robot
-from ident.robot.placeholders import placeholders
+from ident.robot.placeholders import from_base, placeholders
 from ident.robot.urdf import read_description, read_urdf
 
 #: The files that are written.
@@ -197,7 +197,8 @@ def _arm(path: Path, cad: Path | None) -> Arm:
         found = robot.inertials
         with contextlib.suppress(IdentError):  # `ident run` says what is wrong with it
             found = None if cad and doubted(cad) else read_cad(cad).for_robot(robot) if cad else found
-        return None if found is None or np.isnan(found).all() or placeholders(robot, found) else found
+        unlike = found is None or np.isnan(found).all() or placeholders(robot, found) or from_base(robot, found)
+        return None if unlike else found
 
     if path.suffix.lower() == ".toml":
         whole = read_robot(path)

@@ -1,4 +1,4 @@
-"""Bodies that a description has only because its format, or a simulator, asks for some."""
+"""Bodies that a description has only because its format, or a simulator, asks for some, and such as are elsewhere."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ident.spatial.inertia import to_com
 LINKS, SHARE = 3, 2.0 / 3.0
 #: And their centres on the joints' axes [m], or radii of gyration beyond this share of the robot's reach.
 CENTRED, WIDE = 1e-9, 0.5
+#: Links that begin farther from the base than this share of the reach tell whether their centres are measured from it.
+AWAY = 0.2
 
 
 def placeholders(robot: Robot, bodies: Array | None) -> str:
@@ -32,3 +34,16 @@ def placeholders(robot: Robot, bodies: Array | None) -> str:
     if count < LINKS or count < SHARE * len(given):
         return ""
     return f"{count} links have one and the same {numbers[0]:g} kg and inertia, as placeholders have and no machine"
+
+
+def from_base(robot: Robot, bodies: Array) -> bool:
+    """Return whether centres (n, 10) are measured from the base at zero posture, as assemblies print them.
+
+    Most of those that are away from it are nearer to where their link begins than to zero, by half.
+    """
+    poses, nearer = robot.poses(np.zeros(robot.n)), list[bool]()
+    for body, pose in zip(bodies, poses, strict=True):
+        if np.isfinite(body).all() and body[0] > 0.0 and np.linalg.norm(pose.position) > AWAY * robot.reach:
+            centre = body[1:4] / body[0]
+            nearer.append(bool(np.linalg.norm(centre - pose.position) < np.linalg.norm(centre) / 2.0))
+    return len(nearer) >= 2 and sum(nearer) >= SHARE * len(nearer)

@@ -666,7 +666,9 @@ def test_centres_that_are_measured_from_the_base_tell_no_units_or_balancers(of_a
     rng = np.random.default_rng(3)
     robot = from_dh("arm", [DHJoint(d=0.4, alpha=np.pi / 2), *[DHJoint(a=0.3)] * 2, DHJoint(d=0.1, alpha=np.pi / 2)])
     begins = [of_assembly * pose.position for pose in robot.poses(np.zeros(4))]
-    bodies = [from_com(m, p + rng.normal(0, 0.06, 3), 0.02 * np.eye(3)) for m, p in zip((9, 5, 3, 1), begins)]
+    bodies = [
+        from_com(m, p + rng.normal(0, 0.06, 3), 0.02 * np.eye(3)) for m, p in zip((9, 5, 3, 1), begins, strict=True)
+    ]
     assert from_base(robot, np.array(bodies)) == of_assembly
 
 

@@ -39,7 +39,7 @@ from ident.model import Model, Viscous, torque
 from ident.pipelines.certain import heavy_drives, mirrored
 from ident.pipelines.questions import Asked, Question
 from ident.pipelines.signals import _sliding_unit
-from ident.pipelines.torque_units import Counts, unit_of
+from ident.pipelines.torque_units import Counts, _signs, unit_of
 from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict
 from ident.robot import Joint, Limits, Robot
@@ -658,6 +658,12 @@ def test_percent_are_of_the_efforts_of_the_robot_file_where_bodies_say_nothing_e
     assert by_name(near, 50.0, "%")[1].tolist() == [0.5, 0.5]
     assert by_name(near, 50.0, "%")[2]  # a guess all the same
     assert by_name(far, 50.0, "%")[1].tolist() == [0.2, 0.2]
+
+
+def test_friction_of_one_joint_among_many_is_chance_and_turns_no_sign_round():
+    unknown = np.full(6, np.nan)  # no bodies, as of a robot that a hand moves
+    assert _signs(unknown, np.array([0.0, 0, 0, -1, 0, 0])).tolist() == [1] * 6
+    assert _signs(unknown, np.array([1.0, 1, 0, -1, 0, 1])).tolist() == [1, 1, 1, -1, 1, 1]
 
 
 @pytest.mark.parametrize("of_assembly", [False, True])

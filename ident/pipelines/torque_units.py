@@ -203,6 +203,8 @@ def _signs(ratio: Array, friction: Array) -> Array:
     bodies, known = np.sign(np.nan_to_num(ratio)), np.abs(ratio[np.isfinite(ratio)])
     typical = float(np.median(known)) if len(known) else np.nan
     alike = (np.abs(ratio) > MIDDLE[0] * typical) & (np.abs(ratio) < MIDDLE[1] * typical)
+    if 2 * np.count_nonzero(friction) < len(friction):  # of a robot with friction most joints show it: chance
+        friction = np.maximum(friction, 0.0)
     friction = np.where(alike & (bodies > 0), 1.0, friction)
     trusted = alike | np.any(friction < 0) | (not np.any(bodies > 0))
     trusted &= not np.any(friction * bodies < 0)

@@ -23,6 +23,7 @@ from identified import case, residual_of
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
 from ident.compare.cut_offs import CutOffs
+from ident.compare.difference import GAIN_OF_ALL
 from ident.compare.validate import residuals
 from ident.errors import InputError, ModelError
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
@@ -543,6 +544,13 @@ def test_a_joint_that_is_missed_far_more_than_where_it_was_fitted_is_rough():
     assert "warms up" not in reason
 
 
+#: A mistake of a CAD table that is sure.
+COUNTED = NamedCause(
+    "the whole table", "mass is 2.20462 times too large, as lb read as kg", "cad.csv", "all masses", (),
+    ("a", "b", "c"), (0.2, 0.1, 0.1), (0.02, 0.03, 0.04), (0.15, 0.03), 9.2,
+)  # fmt: skip
+
+
 def test_one_factor_of_all_numbers_is_settled_before_they_are_used():
     """CAD of twice the masses, or torques counted half: no torque tells which."""
     c = case()
@@ -555,6 +563,10 @@ def test_one_factor_of_all_numbers_is_settled_before_they_are_used():
         assert (judged.headline == "Ready to use") == settled
         assert ("times CAD's" in judged.reason) != settled
         assert ("Up to one factor" in questions(c.constrained, validation, other)[1]) != settled
+    doubted = replace(c.constrained, noted=(replace(COUNTED, rivals=(GAIN_OF_ALL,)),))
+    assert "another multiple of CAD's" in verdict(doubted, validation, comparison).reason
+    known = replace(c.constrained, noted=(COUNTED,))
+    assert verdict(known, validation, other).headline == "Ready to use"
 
 
 def test_torques_without_any_friction_are_asked_for():

@@ -120,7 +120,7 @@ def _scale(estimate: Estimate, comparison: Comparison | None) -> str:
     """Return that one factor of all numbers is not known, for CAD has another one than the torques; "" else."""
     factor = 1.0 if comparison is None else comparison.factor
     doubted = next((c for c in estimate.noted if GAIN_OF_ALL in c.rivals), None)
-    if doubted is None and 1.0 / SCALE < factor < SCALE:
+    if doubted is None and (estimate.noted or 1.0 / SCALE < factor < SCALE):  # or it is known what is wrong with CAD
         return ""
     size = "another multiple of CAD's" if doubted is not None or comparison is None else f"{factor:.3g} times CAD's"
     return (

@@ -24,7 +24,7 @@ from ident.compare.causes.hidden import screened, unreached
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
 from ident.compare.causes.ordinary import Candidate, ordinary
 from ident.compare.causes.reading import Reading, rows_of
-from ident.compare.causes.sought import signs
+from ident.compare.causes.sought import parts, signs
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import MEND, ROBUST, touched
 from ident.compare.causes.traces import explained
@@ -365,6 +365,23 @@ def test_a_load_in_one_of_the_recordings_is_named(loaded: int, names: str) -> No
     assert cause.what.startswith("it carries")
     assert mass == pytest.approx(0.8, rel=0.3)
     assert cause.asserted
+
+
+def test_a_part_that_is_picked_and_placed_is_named_with_its_mass() -> None:
+    right, rng = arm(), np.random.default_rng(9)
+    model, motion = log(rng, right)
+    theta = np.zeros(len(model.names))
+    theta[20:30] = from_com(0.8, [0.1, 0.02, 0.05], 0.002 * np.eye(3))
+    carried = torque(model, theta, motion.q, motion.qd, motion.qdd)
+    holds = (np.arange(len(motion.t)) // 170 % 2 == 1)[:, None]
+    first = first_found(model, right, replace(motion, tau=motion.tau + holds * carried))
+    assert (first.mistake.kind, first.where) == ("load", right.links[-1])
+    mass, share = (float(x) for x in re.findall(r"about ([\d.]+) kg now and then, in (\d+) %", first.what)[0])
+    assert mass == pytest.approx(0.8, rel=0.2)
+    assert share == pytest.approx(50, abs=8)
+    assert first.after < 0.5 * first.before
+    weigher = Weigher(model, rows_of([motion], thinned=False), neutral_prior(right))
+    assert not list(parts(weigher, Reading.plain(right)))
 
 
 @pytest.mark.parametrize("parts", [2, 3])

@@ -134,9 +134,9 @@ class Reading:
     parting: by how many seconds torques come later with each second of a recording, as by another clock.
     rubbing: by which exponents (n,) friction is larger in some recording alone, with its index.
     weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
-    some recording alone: its index, and the body (10,). blurred [s]: time constant of a filter that torques alone went
-    through. speeds (n,): whether a joint's position is its velocity. ignored: stretches that do not count, each with
-    the index of its recording, begin and end [s]. terms: joint terms beside those of the model.
+    some stretches alone: these, as of `ignored`, and the body (10,). blurred [s]: time constant of a filter that
+    torques alone went through. speeds (n,): whether a joint's position is its velocity. ignored: stretches that do not
+    count, each with the index of its recording, begin and end [s]. terms: joint terms beside those of the model.
     """
 
     robot: Robot
@@ -151,7 +151,7 @@ class Reading:
     drifting: Array
     speeds: NDArray[np.bool_]
     parting: float = 0.0
-    loads: tuple[tuple[int, Array], ...] = ()
+    loads: tuple[tuple[tuple[tuple[int, float, float], ...], Array], ...] = ()
     apart: tuple[tuple[int, Array, Array], ...] = ()
     turned: tuple[tuple[int, int], ...] = ()
     rubbing: tuple[tuple[int, Array], ...] = ()

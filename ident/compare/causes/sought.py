@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import combinations, permutations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.causes import undone
@@ -38,6 +39,7 @@ def sought(
     yield from far_off(weigher, reading, described, rate_hz)
     yield from signs(weigher, reading, prior)
     yield from loads(weigher, reading, names)
+    yield from parts(weigher, reading)
     yield from differing(reading, names)
 
 
@@ -241,7 +243,8 @@ def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[
 
     Of two recordings the one that carries it stands for both.
     """
-    bodies = [_carried(weigher, reading, k) for k in range(len(names) if len(names) > 1 else 0)]
+    each = [((k, -np.inf, np.inf),) for k in range(len(names) if len(names) > 1 else 0)]
+    bodies = [_carried(weigher, reading, weigher.rows.within(stretches))[1] for stretches in each]
     for k, (name, body) in enumerate(zip(names, bodies, strict=False)):
         if len(bodies) == 2 and body[0] < 0.0 < bodies[1 - k][0]:
             continue
@@ -250,7 +253,64 @@ def loads(weigher: Weigher, reading: Reading, names: Sequence[str]) -> Iterator[
         mass = f"{abs(body[0]):.3g} kg"
         what = f"it carries {mass} that the others do not" if body[0] > 0 else f"it lacks {mass} that the others carry"
         mend = f"leave {name} out of `fit` and `validate`, or fit it alone; `ident payload` identifies what is carried"
-        yield Mistake("load", f"recording {name}", what, mend, _unloaded(k, body), slight=SLIGHT)
+        yield Mistake("load", f"recording {name}", what, mend, _unloaded(each[k], body), slight=SLIGHT)
+
+
+#: Blocks of rows, of so many at least, that hold a part or do not, and how often both are found in turn.
+BLOCKS, FEWEST, TURNS = 400, 4, 8
+#: Share of the error that is left without a part which comes and goes; a torque that saturates looks like one of 0.92.
+COMES = 0.85
+#: A recording is with it, or without it, where this share of its rows is.
+WHOLE = 0.9
+
+
+def parts(weigher: Weigher, reading: Reading) -> Iterator[Mistake]:
+    """Yield a part that the last link carries now and then, as where it is picked and placed.
+
+    In turn, the body follows from the blocks of rows that hold it, and these from which fits them better: with it or
+    without it. The first are those with more weight at the last link's origin than others. weigher: of rows that are
+    not thinned.
+    """
+    state, robot, rows = weigher.weighed(reading, left_out=False), reading.robot, weigher.rows
+    scale = weigher.kept(reading) / state.noise
+    size = max(len(scale) // BLOCKS, FEWEST)
+    first = np.arange(0, len(scale), size)
+    left, pull = weigher.residual(state) * scale, _torque(weigher, reading, np.eye(10)[0]) * scale
+    weight, squares = (np.add.reduceat(np.sum(pull * x, axis=1), first) for x in (left, pull))
+    weight = weight / np.where(squares > 0.0, squares, np.inf)
+    held = weight > np.mean(np.percentile(weight, (10, 90)))
+    for _ in range(TURNS):
+        if held.all() or not held.any():
+            return
+        phi, body = _carried(weigher, reading, np.repeat(held, size)[: len(scale)])
+        without = weigher.residual(replace(state, phi=phi))
+        with_it = without - _torque(weigher, reading, body)
+        gains = np.add.reduceat(np.sum(scale**2 * (without**2 - with_it**2), axis=1), first)
+        last, held = held, np.convolve(gains, np.ones(3), "same") > 0.0
+        if np.array_equal(last, held):
+            break
+    inside = np.repeat(last, size)[: len(scale)]
+    after = np.where(inside[:, None], with_it, without) * scale
+    heavy = np.abs(body[4:]).max() <= abs(body[0]) * max(robot.reach, LEAST_REACH) ** 2
+    shares = np.array([np.mean(inside[part]) for part in rows.parts])
+    whole = bool(np.all(np.abs(shares - 0.5) > WHOLE - 0.5))  # a load of some recordings, as of `loads`
+    if whole or not heavy or np.sum(after**2) > COMES**2 * np.sum(left**2):
+        return
+    if body[0] < 0.0:
+        inside, body = ~inside, -body
+    what = f"it carries a part of about {body[0]:.2g} kg now and then, in {100 * np.mean(inside):.0f} % of the rows"
+    mend = "log it without parts, or all the time with one: the fit cannot know when they are held"
+    yield Mistake("load", robot.links[-1], what, mend, _unloaded(_stretches(rows, inside), body), slight=SLIGHT)
+
+
+def _stretches(rows: Rows, inside: NDArray[np.bool_]) -> tuple[tuple[int, float, float], ...]:
+    """Return the stretches of samples (M,): recording, begin and end [s]."""
+    found = []
+    for k, part in enumerate(rows.parts):
+        ends = np.flatnonzero(np.diff(inside[part], prepend=False, append=False))
+        t = rows.t[part]
+        found += [(k, float(t[a]), float(t[b - 1])) for a, b in zip(ends[::2], ends[1::2], strict=True)]
+    return tuple(found)
 
 
 def differing(reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
@@ -277,16 +337,15 @@ def differing(reading: Reading, names: Sequence[str]) -> Iterator[Mistake]:
         yield Mistake("apart", joint.name, what, mend, undone.turned_in(k, j))
 
 
-def _unloaded(k: int, body: Array) -> Without:
-    return lambda reading, _: replace(reading, loads=(*reading.loads, (k, body)))
+def _unloaded(stretches: tuple[tuple[int, float, float], ...], body: Array) -> Without:
+    return lambda reading, _: replace(reading, loads=(*reading.loads, (stretches, body)))
 
 
-def _carried(weigher: Weigher, reading: Reading, k: int) -> Array:
-    """Return the body (10,) that the last link carries in recording k."""
+def _carried(weigher: Weigher, reading: Reading, inside: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return all parameters (p,), and the body (10,) that the last link carries in some rows (N,)."""
     state = weigher.weighed(reading, left_out=False)
     columns, n, p = weigher.columns(reading), reading.robot.n, len(state.phi)
     (rows, tau), kept = weigher.packed(columns, reading), weigher.kept(reading)
-    inside = weigher.rows.within([(k, -np.inf, np.inf)])
     gram = np.zeros((p + 11, p + 11))
     for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
         Y, last = rows[:, start : stop - 1], last_link(used, n)
@@ -294,4 +353,16 @@ def _carried(weigher: Weigher, reading: Reading, k: int) -> Array:
         block *= (kept[:, j] / state.noise[j])[:, None]
         place = np.array([*used, *(p + i for i in last.values()), p + 10])
         gram[np.ix_(place, place)] += block.T @ block
-    return solved(gram)[p:]
+    found = solved(gram)
+    return found[:p], found[p:]
+
+
+def _torque(weigher: Weigher, reading: Reading, body: Array) -> Array:
+    """Return the torques (N, n) that a body (10,) on the last link needs."""
+    columns = weigher.columns(reading)
+    Y, tau = weigher.packed(columns, reading)
+    found = np.zeros_like(tau)
+    for j, ((start, _), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
+        for k, i in last_link(used, reading.robot.n).items():
+            found[:, j] += Y[:, start + k] * body[i]
+    return found

@@ -291,8 +291,8 @@ class Weigher:
         rubbing = tuple((k, exponents.tobytes()) for k, exponents in reading.rubbing)
         key = *states, reading.weightless.tobytes(), reading.warming.tobytes(), rubbing, reading.blurred
         Y = self._once(key, lambda: self.rows.left(self._columns_of(columns, reading, rows)))
-        for k, body in reading.loads:
-            at = self.rows.within([(k, -np.inf, np.inf)])
+        for stretches, body in reading.loads:
+            at = self.rows.within(stretches)
             for joint, ((start, _), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
                 for place, i in last_link(used, reading.robot.n).items():
                     tau[at, joint] -= Y[at, start + place] * body[i]

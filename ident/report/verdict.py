@@ -61,9 +61,8 @@ def questions(
     worst = int(np.argmax(missed))
     left = f"{percent(estimate.relative_total)} of the torque of the fitted logs is left"
     if estimate.floor is not None and estimate.floor.any():
-        left += (
-            f"; without the noise of its readings most is left at {estimate.joints[worst]}, {percent(missed[worst])}"
-        )
+        most = percent(missed[worst]) if missed[worst] <= 1.0 else "all of it"  # and what noise is not
+        left += f"; without the noise of its readings most is left at {estimate.joints[worst]}, {most}"
     mostly = missed[worst] > ROUGH or _missed(estimate)[0] > LACKS
     answer = "No" if not complete(estimate) else "Mostly" if mostly else "Yes"
     told = [f"Is the model complete? {answer}: {left}."]

@@ -57,7 +57,7 @@ def with_calibration(loaded: Loaded, warned: list[Warned], tell: Tell = logged) 
 
 def with_late_torques(loaded: Loaded, late: float, warned: list[Warned]) -> Loaded:
     """Return the experiment with torques read as being late [s], which is all positions early, and that as found."""
-    said = f"all torques come {1e3 * late:.3g} ms late"
+    said = f"all torques come {1e3 * abs(late):.3g} ms {'late' if late > 0.0 else 'early'}"
     warned.append(Warned("torques", "late", f"{said}, as they follow the motion, and are read so"))
     found = tuple(Calibrated(u, -late, float("nan"), said, True) for u in skews(loaded.robot))
     return replace(loaded, late=late, calibrated=found)

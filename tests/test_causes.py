@@ -589,7 +589,7 @@ def test_what_leaves_nearly_all_of_a_large_error_is_not_what_to_mend() -> None:
     weigher = Weigher(model, rows_of([motion], thinned=True), neutral_prior(model.robot))
     now = weigher.weighed(Reading.plain(model.robot))
     zero = next(m for m in mistakes(model.robot) if m.kind == "zero" and m.size is None)
-    for before, share, told in ((0.1, 0.04, True), (0.1, 0.3, False), (0.04, 0.04, False)):
+    for before, share, told in ((0.1, 0.03, True), (0.1, 0.3, False), (0.04, 0.04, False)):
         errors = np.broadcast_to(before**2 * now.torques, now.errors.shape)
         found = replace(now, errors=errors)
         after = replace(now, errors=(1.0 - share) * errors)

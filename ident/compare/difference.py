@@ -40,6 +40,8 @@ _SHARE = 0.1
 FAR = 0.15
 #: A common factor: of so many numbers at least, off 1 by more than right ones are, and the spread beside it.
 FEWEST, SCALED, ALIKE = 5, 0.05, 0.3
+#: And this share of them within this share of it: 0.87 to 1 where all torques were, 0.73 on UR10e, whose CAD is rough.
+MOST, NEAR = 0.8, 0.2
 #: What all masses are like that are off by one factor.
 GAIN_OF_ALL = "all torques: they are counted so many times too large or too small (constants, gears, unit)"
 
@@ -154,7 +156,7 @@ class Comparison:
     def factor(self) -> float:
         """How many times CAD's numbers are found, all alike as where torques are counted wrongly; 1 where they differ.
 
-        The median of what the logs tell, where half of these are within ALIKE of the way to it.
+        The median of what the logs tell, where half of these are within ALIKE of the way to it, and MOST are NEAR it.
         """
         told = [r for r in self.rows if r.verdict in ("agrees", "contradicted") and not r.friction]
         ratios = np.array([r.identified / r.reference for r in told if abs(r.reference) > FAR * r.scale])
@@ -162,6 +164,7 @@ class Comparison:
             return 1.0
         middle = float(np.median(ratios))
         alike = np.median(np.abs(ratios - middle)) < ALIKE * abs(middle - 1.0)
+        alike &= np.mean(np.abs(ratios - middle) < NEAR * abs(middle)) >= MOST
         return middle if alike and abs(middle - 1.0) > SCALED else 1.0
 
 

@@ -205,7 +205,7 @@ def validate(
     fit (by name, or the same numbers) is marked `held_out = False` and warned of: it shows the fit and validates
     nothing. standing, one or (n,): a joint slower than this [rad/s; m/s] stands, and friction then holds any torque up
     to its own, which no law of the speed predicts. Such rows do not count where what the first prediction misses in
-    them is no more than this; `Predicted.every` has them. covariance: of the fit's base parameters.
+    them is no more than this, or brakes hold the robot; `Predicted.every` has them. covariance: of the fit's phi.
     Raises ModelError for parameters of a wrong length or a prediction called "zero", and what `compress` raises.
     """
     if ZERO in predictions:

@@ -6,6 +6,8 @@ recordings has and the others have not. A load of one recording, a body [m, m c,
 least squares together with all other parameters,
 
     tau = Y phi + Y_last pi_load  in that recording,   tau = Y phi  in the others.
+
+A part that is picked and placed is the same in stretches, which are found in turn with it.
 """
 
 from __future__ import annotations

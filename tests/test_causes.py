@@ -569,6 +569,21 @@ def test_right_files_are_not_accused(seed: int) -> None:
     assert found(model, arm(), motion).causes == ()
 
 
+@pytest.mark.parametrize(("share", "which", "where"), [(0.15, [1, 1, 1], "all joints"), (-0.15, [0, 1, 0], "joint2")])
+def test_torques_that_saturate_are_named_with_their_share(share: float, which: list[int], where: str) -> None:
+    """As logged y of the true y (1 - share (y / largest)^2): more than it is where a torque constant falls."""
+    model, motion = log(np.random.default_rng(5), arm(), noise=0.005)
+    y = motion.tau
+    for _ in range(60):
+        y = motion.tau / (1.0 - share * np.array(which) * (y / np.abs(y).max(axis=0)) ** 2)
+    first = first_found(model, arm(), replace(motion, tau=y))
+    assert (first.mistake.kind, first.where) == ("saturation", where), first.what
+    assert first.value == pytest.approx(share, rel=0.15)
+    assert f"% {'more' if share > 0 else 'less'} than they are" in first.what
+    assert first.after < 0.0065
+    assert "saturation = " in first.mend
+
+
 def test_a_robot_that_a_hand_moves_is_told() -> None:
     """Its motors hold it against gravity alone; lengths in inches would leave as little of what moves it."""
     rng = np.random.default_rng(8)

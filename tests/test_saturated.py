@@ -10,7 +10,7 @@ from test_logs_check import LIMITED
 
 from ident.logs import Log, Processing, process
 from ident.logs.check import check_log
-from ident.logs.readings import saturated
+from ident.logs.readings import saturated, unsigned
 
 
 def log(seed: int, rows: int = 4000) -> Log:
@@ -63,3 +63,17 @@ def test_what_is_cut_off_most_of_the_time_is_no_less_so_but_a_joint_that_rests_i
     resting = tau.copy()
     resting[1000:] = tau.max(axis=0) + 0.1
     assert not saturated(resting).any()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("way", [1, -1])
+def test_torques_without_their_sign_are_told_and_those_that_only_pull_one_way_are_not(noise: float, way: int) -> None:
+    rng, t = np.random.default_rng(1), np.arange(4000) / 200
+    both = np.column_stack([np.sin(3 * t) + 0.3 * np.sin(7 * t), 1.2 + np.sin(2 * t), (1 - np.cos(2 * t)) ** 2])
+    both = both + noise * rng.normal(size=both.shape)
+    lost = np.column_stack([way * np.abs(both[:, 0]), way * both[:, 1], both[:, 2]])
+    assert unsigned(both).tolist() == [False, False, False]
+    assert unsigned(lost).tolist() == [True, False, False]
+    spoilt = replace(log(0), tau=np.column_stack([lost[:, 0], log(0).tau[:, 1:]]))
+    (found,) = (f for f in check_log(spoilt, LIMITED).findings if f.kind == "unsigned torque")
+    assert LIMITED.joint_names[0] in found.message

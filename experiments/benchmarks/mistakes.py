@@ -2,7 +2,7 @@
 
     python experiments/benchmarks/mistakes.py [SEED] [CASES] [--FAMILY]
 
-FAMILY is one of clean, counted, held, files, motor, rates, table, terms.
+FAMILY is one of clean, counted, held, files, motor, rarer, rates, table, terms.
 
 Six robots, two of them with sliding joints; 20 to 40 s of a Fourier series; torque noise of 0.5 to 5 %; ordinary
 nuisance in every case: gains off by up to 5 %, zeros by up to 0.5 degrees, friction with a Stribeck part that the
@@ -90,6 +90,7 @@ from dataclasses import replace
 import numpy as np
 from arm7 import RIGHT, bodies
 from automatic import fourier
+from scipy.signal import lfilter
 
 from ident.cad.table import Cad
 from ident.compare.causes.causes import Cause, Examination, examined
@@ -115,7 +116,7 @@ UR = [(0, RIGHT, 0.18), (-0.61, 0, 0), (-0.57, 0, 0), (0, RIGHT, 0.17), (0, -RIG
 ARM5 = [(0, 0, 0), (0.013, RIGHT, 0), (0.233, 0, 0), (0.176, 0, 0.05), (0, RIGHT, 0)]
 ELBOW = [(0, 0, 0.4), (0.05, -RIGHT, 0), (0.35, 0, 0.03)]
 Drawn = tuple[Robot, Motion, str, str]
-FAMILIES = ("--clean", "--counted", "--files", "--motor", "--rates", "--table", "--terms")
+FAMILIES = ("--clean", "--counted", "--files", "--motor", "--rarer", "--rates", "--table", "--terms")
 
 
 def robots() -> dict[str, Robot]:
@@ -254,6 +255,66 @@ def planted(rng: np.random.Generator, robot: Robot, m: Motion) -> Drawn:
     return robot, m, "skip", ""
 
 
+def rarer(rng: np.random.Generator, model: Model, links: np.ndarray, m: Motion) -> Drawn:
+    """Return robot and log with a mistake that few logs have: of hands, parts, drives, sensors."""
+    robot, n, names = model.robot, model.robot.n, model.robot.joint_names
+    kinds = "hand part several differential crosstalk blur fading drifting warming saturation touch velocity weightless"
+    kind, j = str(rng.choice(kinds.split())), int(rng.integers(n))
+    one, passed, size = np.eye(n)[j], np.linspace(-0.5, 0.5, len(m.t))[:, None], m.tau.std(axis=0)
+    share, rigid = float(rng.choice([-1, 1]) * rng.uniform(0.15, 0.4)), Model(robot)
+    pair = min(j, n - 2), min(j, n - 2) + 1
+
+    def logged(tau: np.ndarray, kind: str, where: str = "all joints") -> Drawn:
+        return robot, replace(m, tau=tau), kind, where
+
+    def needed(bodies: np.ndarray, moving: float = 1.0) -> np.ndarray:
+        return torque(rigid, np.ravel(bodies), m.q, moving * m.qd, moving * m.qdd)
+
+    if kind == "hand":
+        noise = 0.01 * rng.normal(size=m.tau.shape) * size
+        return logged(needed(links, 0.0) + noise, "hand") if robot.gravity.any() else (robot, m, "skip", "")
+    if kind == "part":
+        body = np.zeros((n, 10))
+        body[-1] = from_com(float(rng.uniform(0.3, 0.8) * links[-1, 0]), rng.normal(0, 0.05, 3), 1e-3 * np.eye(3))
+        held = (np.cumsum(rng.random(len(m.t)) < 0.5 / 100.0) % 2 == 1)[:, None]
+        return logged(m.tau + held * needed(body), "load", robot.links[-1])
+    if kind == "several":
+        which = np.sort(rng.choice(n, 2, replace=False))
+        sign = 1.0 - 2.0 * np.isin(range(n), which)
+        turned = {x: sign * getattr(m, x) for x in ("q", "qd", "qdd", "tau")}
+        return robot, replace(m, **turned), "signs", " and ".join(names[k] for k in which)
+    if kind == "differential":
+        mixed = np.eye(n)
+        mixed[np.ix_(pair, pair)] = [[1.0, 1.0], [1.0, -1.0]]
+        return logged(m.tau @ np.linalg.inv(mixed), "coupling", " and ".join(names[k] for k in pair))
+    if kind == "crosstalk":
+        other = int(rng.choice([k for k in range(n) if k != j]))
+        return logged(m.tau + share * one * m.tau[:, [other]] * size[j] / size[other], "crosstalk", names[j])
+    if kind == "blur":
+        a = np.exp(-1.0 / (100.0 * rng.uniform(0.03, 0.15)))
+        return logged(lfilter([1.0 - a], [1.0, -a], m.tau, axis=0), "blur")
+    if kind in ("fading", "drifting"):
+        more = np.exp(passed * one * share) if kind == "fading" else 1.0
+        return logged(m.tau * more + (kind == "drifting") * passed * share * one * size, kind, names[j])
+    if kind == "warming":
+        return logged(m.tau + 3.0 * passed * share * one * size * np.tanh(20.0 * m.qd), kind, names[j])
+    if kind == "saturation":
+        which, most = one if rng.random() < 0.5 else np.ones(n), np.abs(m.tau).max(axis=0)
+        where = names[j] if which.sum() == 1 else "all joints"
+        return logged(m.tau * (1.0 - 0.6 * share * which * (m.tau / most) ** 2), kind, where)
+    if kind == "touch":
+        at, long = rng.uniform(2.0, m.t[-1] - 5.0), rng.uniform(0.5, 2.0)
+        pushed = np.sin(np.pi * np.clip((m.t - at) / long, 0.0, 1.0))[:, None]
+        return logged(m.tau + pushed * rng.uniform(0.5, 1.5) * one * size, "touch", "recording log")
+    if kind == "velocity":
+        columns = {x: np.where(one > 0, y, getattr(m, x)) for x, y in (("q", m.qd), ("qd", m.qdd))}
+        columns["qdd"] = np.where(one > 0, np.gradient(m.qdd, m.t, axis=0), m.qdd)
+        return robot, replace(m, **columns), kind, names[j]
+    still = needed(links, 0.0)
+    heavy = still.std(axis=0)[j] > 0.2 * size[j]
+    return logged(m.tau - one * still, kind, names[j]) if heavy else (robot, m, "skip", "")
+
+
 def lacked(
     rng: np.random.Generator, model: Model, links: np.ndarray, m: Motion, cad: bool
 ) -> tuple[Model, Motion, str, str]:
@@ -345,6 +406,8 @@ def case(rng: np.random.Generator, family: str) -> tuple[str, str, str, float, E
             "clock",
             "time",
         )
+    if family == "rarer":
+        robot, given, kind, where = rarer(rng, model, links, motion)
     if family == "files":
         robot, given, kind, where = planted(rng, right, motion)
     elif family == "terms":
@@ -363,7 +426,7 @@ def case(rng: np.random.Generator, family: str) -> tuple[str, str, str, float, E
         replace(lacking, robot=robot), [given], prior, table=own, rate_hz=100.0 * (family in ("rates", "counted"))
     )
     took = time.process_time() - start
-    harm = harmed(model, right, robot, motion, given) if family in ("files", "motor", "rates") else 1.0
+    harm = harmed(model, right, robot, motion, given) if family in ("files", "motor", "rarer", "rates") else 1.0
     if family == "terms":
         harm = harmed(lacking, right, right, motion, given, model)
     if table is not None and cad is not None and family == "table":

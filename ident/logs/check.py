@@ -15,7 +15,7 @@ from ident.errors import LogError, plural
 from ident.logs.clock import find_clock
 from ident.logs.log import Log, spans
 from ident.logs.readings import GAP as MOST
-from ident.logs.readings import gaps, position_quantum, saturated, spikes, usual_steps
+from ident.logs.readings import gaps, position_quantum, saturated, spikes, unsigned, usual_steps
 from ident.logs.recognised import LATE_ROWS, lateness, related
 from ident.logs.unscaled import SMALL, unscaled
 from ident.robot import Robot
@@ -88,8 +88,8 @@ def check_log(log: Log, robot: Robot) -> LogReport:
     Hard faults (NaN, time that does not increase, wrong columns, text) never get this far: `read_log` and `Log` refuse
     them. Kinds of findings: "reading", "gap", "dropped rows", "short step", "irregular sampling", "rate change",
     "repeated rows", "repeated position", "constant torque", "saturated torque", "cut-off torque" (in more than OFTEN of
-    the rows), "copied torque", "start transient", "end transient", "spikes", "coarse position", "position limit",
-    "velocity limit", "effort limit", "unit", "sign", "clock", "late velocity".
+    the rows), "unsigned torque", "copied torque", "start transient", "end transient", "spikes", "coarse position",
+    "position limit", "velocity limit", "effort limit", "unit", "sign", "clock", "late velocity".
     Raises LogError when the robot has another number of joints.
     """
     if log.n != robot.n:
@@ -226,25 +226,20 @@ def _repeats(log: Log) -> Iterator[Finding]:
 
 def _torques(log: Log) -> Iterator[Finding]:
     """Torques that cannot be measurements of a motor: zero or constant throughout, or another joint's."""
-    rows = log.rows((0, len(log.t) - 1))
-    span = f"rows {rows[0]}-{rows[1]}"
+    span = "rows {}-{}".format(*(rows := log.rows((0, len(log.t) - 1))))
     constant = (log.tau == log.tau[0]).all(axis=0)
     for j in np.flatnonzero(constant).tolist():
-        name, value = log.joints[j], log.tau[0, j]
-        if name in (*log.passive, *log.unknown):
+        if (name := log.joints[j]) in (*log.passive, *log.unknown):
             continue
         none = "was it recorded? A joint without motor has the gain 0, an unknown torque nan"
-        fix = none if value == 0 else "is it the right column?"
-        what = f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span})"
-        yield Finding("constant torque", rows, f"{what}: {fix}")
-    cut = saturated(log.tau)
-    for j in np.flatnonzero(cut.any(axis=0)).tolist():
-        ends = " and ".join(f"{value:.5g}" for value in np.unique(log.tau[cut[:, j], j]))
-        often = cut[:, j].mean() > OFTEN
-        fix = "log it in a wider range, or move so that it is not reached" if often else "so left out"
-        kind, at = "cut-off torque" if often else "saturated torque", np.flatnonzero(cut[:, j])
-        what = f"torque of '{log.joints[j]}' stands at its end, {ends}, in {len(at)} of {len(log.t)} rows"
-        yield Finding(kind, log.rows(at), f"{what}: cut off by drive or recorder, {fix}")
+        fix = none if (value := log.tau[0, j]) == 0 else "is it the right column?"
+        yield Finding(
+            "constant torque", rows, f"torque of '{name}' is {value:.4g} in all {len(log.t)} rows ({span}): {fix}"
+        )
+    yield from _cut_off(log)
+    for j in np.flatnonzero(unsigned(log.tau) & ~constant).tolist():
+        what = f"torque of '{log.joints[j]}' comes back to zero again and again, and never passes it ({span})"
+        yield Finding("unsigned torque", rows, f"{what}: is it without its sign? Log it with")
     size = np.linalg.norm(log.tau, axis=0)
     still = constant | (size == 0)  # its square underflows
     scaled = log.tau / np.maximum(size, np.finfo(float).tiny)
@@ -256,6 +251,22 @@ def _torques(log: Log) -> Iterator[Finding]:
             factor = float(cosine[i, j] * size[j] / size[i])
             what = f"torque of '{log.joints[j]}' is {factor:.6g} times that of '{log.joints[i]}'"
             yield Finding("copied torque", rows, f"{what} in all {len(log.t)} rows ({span}): is a column named twice?")
+
+
+def _cut_off(log: Log) -> Iterator[Finding]:
+    """Torques that stand at their ends: in rows that can be left out, or too often for that."""
+    often = (cut := saturated(log.tau)).mean(axis=0) > OFTEN
+    for which, kind, fix in (
+        (often, "cut-off torque", "log it in a wider range, or move so that it is not reached"),
+        (cut.any(axis=0) & ~often, "saturated torque", "so left out"),
+    ):
+        joints = np.flatnonzero(which).tolist()
+        ends = (" and ".join(f"{value:.5g}" for value in np.unique(log.tau[cut[:, j], j])) for j in joints)
+        told = (f"that of '{log.joints[j]}', {end}, in {cut[:, j].sum()}" for j, end in zip(joints, ends, strict=True))
+        if joints:
+            at = np.flatnonzero(cut[:, which].any(axis=1))
+            what = f"torque stands at its end, {'; '.join(told)} of {len(log.t)} rows"
+            yield Finding(kind, log.rows(at), f"{what}: cut off by drive or recorder, {fix}")
 
 
 #: Kinds of findings of what is unlike the rest: in the first rows, in the last ones.
@@ -412,8 +423,7 @@ def out_of_reach(q: Array, robot: Robot) -> dict[str, str]:
         reach = max(abs(joint.limits.lower), abs(joint.limits.upper))
         most = 2 * (reach if isfinite(reach) else 4 * np.pi)
         if not joint.slides and np.abs(x).max() > most:
-            stands = np.ptp(x) <= most
-            what = f"is about {np.median(x):.4g}" if stands else f"reaches {np.abs(x).max():.4g}"
+            what = f"is about {np.median(x):.4g}" if (stands := np.ptp(x) <= most) else f"reaches {np.abs(x).max():.4g}"
             it = "it, or its zero (`offset`)," if stands else "it"
             told[joint.name] = f"{what} rad, far beyond what the joint can do: is {it} in degrees or on the motor side?"
     return told
@@ -435,7 +445,6 @@ def _speed_unit(log: Log, robot: Robot, j: int, qd: Array) -> Iterator[Finding]:
     if not 0.7 < abs(ratio) < 1.4:
         known = {57.29578: "degrees", 9.549297: "revolutions per minute", 1e3: "thousandths"}
         off = max(abs(ratio), 1 / abs(ratio))
-        close = [text for value, text in known.items() if 0.8 < off / value < 1.25]
-        hint = f" ({close[0]}?)" if close else ""
-        told = f"velocity of '{name}' is {abs(ratio):.3g} times the change of its position per second{hint}"
-        yield Finding("unit", (), told)
+        hint = next((f" ({text}?)" for value, text in known.items() if 0.8 < off / value < 1.25), "")
+        told = f"{abs(ratio):.3g} times the change of its position per second{hint}"
+        yield Finding("unit", (), f"velocity of '{name}' is {told}")

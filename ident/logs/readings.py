@@ -267,6 +267,27 @@ def saturated(tau: Array) -> NDArray[np.bool_]:
     return found
 
 
+#: A torque without its sign comes below the first share of its usual size so many times, from above the second one; it
+#: has noise of more than the third, or turns there so many times as sharply as it usually does.
+LOW, HIGH, RETURNS, NOISY, SHARP = 0.05, 0.5, 4, 0.005, 5.0
+
+
+def unsigned(tau: Array) -> NDArray[np.bool_]:
+    """Return which joints (n,) have torques tau (N, n) without their sign: they come back to zero and never pass it."""
+    found = np.zeros(tau.shape[1], dtype=bool)
+    for j, x in enumerate(np.abs(tau.T)):
+        size = float(np.sqrt(np.mean(x**2)))
+        if not size or (tau[:, j].min() < 0.0 < tau[:, j].max()):
+            continue
+        turns = np.abs(np.diff(x, 2)) / size
+        low, high = x[1:-1] < LOW * size, x[1:-1] > HIGH * size
+        seen = low[low | high]
+        usual = float(np.median(turns[high])) if high.any() else 0.0
+        kinks = low.any() and float(np.max(turns[low])) > SHARP * usual
+        found[j] = np.count_nonzero(np.diff(seen.astype(int)) > 0) >= RETURNS and bool(kinks or usual > NOISY)
+    return found
+
+
 #: A step from one reading to the next is a whole turn where it differs from one by less than this share of it; where
 #: more of the steps than so many are neither that nor as small, the joint is that fast, or the unit another one.
 NEAR, UNCLEAR = 0.2, 1e-3

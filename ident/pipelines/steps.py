@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
 
 #: Kinds of findings of torques that are no measurement of what the motors did, and of time: no fit makes up for them.
-UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "start transient", "clock")
+UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "unsigned torque", "start transient", "clock")
 
 
 @dataclass(frozen=True)

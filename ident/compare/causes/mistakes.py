@@ -23,7 +23,7 @@ PRIOR = {
     "length": 0.06, "lengths": 0.04, "joint order": 0.05, "coupling": 0.02, "columns": 0.06, "torque sign": 0.06,
     "hand": 0.01, "torque gain": 0.04, "gear": 0.02, "position sign": 0.04, "position scale": 0.01, "angle unit": 0.05,
     "clock": 0.03, "clocks": 0.005, "delay": 0.01, "load": 0.02, "fading": 0.01, "drifting": 0.01, "warming": 0.01,
-    "crosstalk": 0.005, "blur": 0.01, "velocity": 0.01, "touch": 0.01, "term": 0.05, "apart": 0.02,
+    "crosstalk": 0.005, "blur": 0.01, "velocity": 0.01, "touch": 0.01, "term": 0.04, "apart": 0.02, "saturation": 0.01,
 }  # fmt: skip
 #: Those that are mended in the robot file where nothing else is said; the others in what the log is said to be.
 ROBOT = {"gravity", "tilt", "zero", "direction", "geometry", "length", "lengths", "coupling"}
@@ -37,7 +37,7 @@ _DEGREE = pi / 180
 #: Shortest and longest logs [s], rates [Hz], and reaches of robots [m], that are.
 _DURATIONS, _RATES, _REACHES = (1.0, 1e5), (5.0, 5e4), (0.1, 20.0)
 #: Words after values above 0, and after those below.
-_OPPOSITES = {"larger": "smaller", "more": "less", "longer": "shorter", "ms late": "ms early"}
+_OPPOSITES = {"larger": "smaller", "more": "less", "% more": "% less", "longer": "shorter", "ms late": "ms early"}
 #: Arms do not turn a joint by more than this [rad]: where it would, its position is in no other unit.
 _TURNS = 8 * pi
 #: Lengths [m] that are thought to be in another unit where they are not between these, and a thousandth or a thousand
@@ -234,7 +234,7 @@ def zero(name: str, j: int, degrees: float, described: Described) -> Mistake:
 
 
 def _calibrated(what: str, joint: str) -> str:
-    line = f'{what} = ["{joint}"]'
+    line = f"{what} = true" if joint == "all joints" else f'{what} = ["{joint}"]'
     return f"{below('calibrate', line)} in experiment.toml"
 
 
@@ -333,6 +333,13 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     mend = "log them unfiltered, or positions through the same filter; elastic joints do the same: move more slowly"
     size = Size(0.05, 0.004, 1e-3, 2.0 / rate_hz)  # what is quicker than two rows is a delay as well
     yield Mistake("blur", "all joints", what, mend, undone.blurred, size)
+    yield _saturation("all joints", np.ones(n))
+
+
+def _saturation(where: str, which: Array) -> Mistake:
+    what = "the largest torques are logged {} % more than they are, small ones are not: motors or sensors saturate"
+    mend = "log less current or torque, or say so: " + _calibrated("saturation", where)
+    return Mistake("saturation", where, what, mend, undone.bent(which), Size(0.1, 0.05, 1e-2, far=3.0))
 
 
 def _channels(robot: Robot, travel: Array) -> Iterator[Mistake]:
@@ -359,5 +366,6 @@ def _channels(robot: Robot, travel: Array) -> Iterator[Mistake]:
         what = "its friction is {} larger at a recording's end than at its beginning"
         mend = "warm it up before the log, or begin later: start_s in [processing]"
         yield Mistake("warming", name, what, mend, undone.more("warming", j), Size(0.2, 0.3))
+        yield _saturation(name, one)
         what, mend = "its position has to be {} larger (gear ratio)", "multiply its position by {factor}, its `gain`"
         yield Mistake("position scale", name, what, mend, undone.larger_position(j), Size(0.1, 0.06))

@@ -1,7 +1,8 @@
 """How a robot file and a log are read: what joints, torques and time are if some of it is mistaken.
 
-    q = positions q_log + zeros,   tau = exp(-fading x) torques tau_log,   friction exp(warming x) times that of the
-    model,   t = clock t_log,   torques are logged `late` after positions, and by `parting` more with each second
+    q = positions q_log + zeros,   tau = exp(-fading x) y (1 - bent (y / largest y)^2),   y = torques tau_log,
+    friction exp(warming x) times that of the model,   t = clock t_log,   torques are logged `late` after positions, and
+    by `parting` more with each second
 
 x from -1/2 at the beginning of a recording to 1/2 at its end,
 
@@ -31,6 +32,10 @@ ROUGH, ROWS = 2000, 4000
 SAMPLES = 20_000
 #: Stretches that are left out in turn.
 STRETCHES = 10
+#: The largest torque is that of this share of samples: above it there are spikes.
+_LARGEST = 0.995
+#: No torque that is logged changes more than the inverse of this times as much as the torque itself.
+_STEEPEST = 0.05
 #: Of a thinned row: the share of samples of a stretch that it may hold without belonging to it.
 _PARTLY = 0.05
 
@@ -130,7 +135,8 @@ class Reading:
     """A robot and how a log of it is read: positions, torques (n, n), zeros (n,) [rad; m], clock, late [s].
 
     fading, warming (n,): by which exponent torques as they are logged, and friction, are larger at a recording's end.
-    drifting (n,): by which share of its usual torque each torque's zero is larger there.
+    drifting (n,): by which share of its usual torque each torque's zero is larger there. bent (n,): by which share the
+    largest torque is smaller than it is logged, as where a torque constant falls with the current; smaller ones less.
     parting: by how many seconds torques come later with each second of a recording, as by another clock.
     rubbing: by which exponents (n,) friction is larger in some recording alone, with its index.
     weightless (n,): whether a joint's torque is logged without that of gravity. loads: what the last link carries in
@@ -149,6 +155,7 @@ class Reading:
     fading: Array
     warming: Array
     drifting: Array
+    bent: Array
     speeds: NDArray[np.bool_]
     parting: float = 0.0
     loads: tuple[tuple[tuple[tuple[int, float, float], ...], Array], ...] = ()
@@ -164,7 +171,7 @@ class Reading:
         """Return how robot and log stand in their files."""
         n = robot.n
         none, no = np.zeros(n), np.zeros(n, dtype=bool)
-        return Reading(robot, np.eye(n), none, np.eye(n), 1.0, 0.0, no, none, none, none, no)
+        return Reading(robot, np.eye(n), none, np.eye(n), 1.0, 0.0, no, none, none, none, none, no)
 
     @property
     def moved(self) -> tuple[object, ...]:
@@ -181,6 +188,8 @@ class Reading:
         if self.late or self.parting:  # states are smooth, torques jump: the states of before
             q, qd, qdd = (_earlier(x, rows, self.late, self.parting) for x in (q, qd, qdd))
         tau, P = rows.tau @ self.torques.T, self.positions.T
+        if self.bent.any():
+            tau = tau * (1.0 - self.bent * _of_largest(tau) ** 2)
         if self.drifting.any():
             tau = tau - rows.passed[:, None] * self.drifting * np.sqrt(np.mean(tau**2, axis=0))
         if self.fading.any():
@@ -193,11 +202,27 @@ class Reading:
             tau[rows.parts[k], j] *= -1.0
         return replace(rows, t=self.clock * rows.t, q=q, qd=qd @ P / self.clock, qdd=qdd @ P / self.clock**2, tau=tau)
 
+    def steeper(self, rows: Rows) -> Array:
+        """Return by which exponent a change of each torque (N, n) is larger than in the log, of rows that are left."""
+        found = np.zeros((len(rows.keep), self.robot.n))
+        for k, _, exponents in self.apart:
+            found += rows.within([(k, -np.inf, np.inf)])[:, None] * exponents
+        if self.bent.any():
+            slope = 1.0 - 3.0 * self.bent * rows.left(_of_largest(rows.tau @ self.torques.T)) ** 2
+            found += np.log(np.maximum(slope, _STEEPEST))
+        return found
+
     def motion(self, motion: Motion) -> Motion:
         """Return a motion as it is if this reading is right, but for what is not in its samples."""
         none = Rows(motion.t, motion.q, motion.qd, motion.qdd, motion.tau, (0,), (((), 1),), motion.keep, (), {})
         read = self.of(none)
         return replace(motion, t=read.t, q=read.q, qd=read.qd, qdd=read.qdd, tau=read.tau)
+
+
+def _of_largest(tau: Array) -> Array:
+    """Return torques (M, n) as shares of the largest of each joint, those of nearly all samples."""
+    most = np.quantile(np.abs(tau), _LARGEST, axis=0)
+    return np.asarray(np.clip(tau / np.maximum(most, 1e-300), -1.0, 1.0))
 
 
 def _earlier(x: Array, rows: Rows, late: float, parting: float) -> Array:

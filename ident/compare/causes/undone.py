@@ -64,6 +64,11 @@ def more(field: str, j: int) -> Without:
     return lambda r, value: replace(r, **{field: getattr(r, field) + value * np.eye(len(r.zeros))[j]})
 
 
+def bent(which: Array) -> Without:
+    """Return the largest torques of some joints (n,) smaller by a value, as a share of them, and smaller ones less."""
+    return lambda r, value: replace(r, bent=r.bent + value * which)
+
+
 def at_rest(reading: Reading, _: float) -> Reading:
     """Return joints that are so slow that their torques are those of gravity and friction."""
     return replace(reading, clock=1e6)

@@ -236,7 +236,7 @@ class Weigher:
         # in the units of the torques as they are read now: noise is no less where a gain is smaller
         units = np.linalg.solve(to.torques.T, state.reading.torques.T)
         ahead = _residual(changed, *self.packed(changed, to), state.phi)
-        ahead *= np.exp(self._apart(state.reading) - self._apart(to))
+        ahead *= np.exp(state.reading.steeper(self.rows) - to.steeper(self.rows))
         d = (ahead @ units - r) / step
         weights = self.kept(state.reading) / state.noise**2
         rd, dd = float(np.sum(weights * r * d)), float(np.sum(weights * d * d))
@@ -257,7 +257,8 @@ class Weigher:
         """Return what a reading leaves of each torque of the log (N, n), of links that can exist where there are."""
         columns = self.columns(state.reading)
         theta = state.phi if state.theta is None else state.theta
-        left = _residual(columns, *self.packed(columns, state.reading), theta) * np.exp(-self._apart(state.reading))
+        left = _residual(columns, *self.packed(columns, state.reading), theta)
+        left *= np.exp(-state.reading.steeper(self.rows))
         for k, j in state.reading.turned:
             left[self.rows.within([(k, -np.inf, np.inf)]), j] *= -1.0
         return np.asarray(np.linalg.solve(state.reading.torques, left.T).T)
@@ -271,13 +272,6 @@ class Weigher:
         return -moved.left_in_log(
             replace(state, reading=replace(state.reading, loads=(), apart=(), turned=(), rubbing=(), ignored=()))
         )
-
-    def _apart(self, reading: Reading) -> Array:
-        """Return by which exponent each torque (N, n) is larger in its recording alone."""
-        found = np.zeros((len(self.rows.keep), reading.robot.n))
-        for k, _, exponents in reading.apart:
-            found += self.rows.within([(k, -np.inf, np.inf)])[:, None] * exponents
-        return found
 
     def packed(self, columns: Columns, reading: Reading) -> tuple[Array, Array]:
         """Return the rows of packed columns (N, width) and of torques (N, n), those of loads taken out of the latter.
@@ -346,7 +340,7 @@ class Weigher:
 
     def _log(self, found: Weighed) -> float:
         shares = found.left / np.maximum(found.torques.max(), 1e-300)
-        size = float(np.linalg.slogdet(found.reading.torques)[1] + self._apart(found.reading).mean(axis=0).sum())
+        size = float(np.linalg.slogdet(found.reading.torques)[1] + found.reading.steeper(self.rows).mean(axis=0).sum())
         floor = np.maximum(shares, _LEAST**2)
         varying = found.torques > _LEAST**2 * found.torques.max()
         scale = float(np.log(np.maximum(found.torques.max(), 1e-300)))

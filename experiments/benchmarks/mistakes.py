@@ -297,7 +297,7 @@ def rarer(rng: np.random.Generator, model: Model, links: np.ndarray, m: Motion) 
         more = np.exp(passed * one * share) if kind == "fading" else 1.0
         return logged(m.tau * more + (kind == "drifting") * passed * share * one * size, kind, names[j])
     if kind == "warming":
-        return logged(m.tau + 3.0 * passed * share * one * size * np.tanh(20.0 * m.qd), kind, names[j])
+        return logged(m.tau + 0.6 * passed * share * one * size * np.tanh(20.0 * m.qd), kind, names[j])
     if kind == "saturation":
         which, most = one if rng.random() < 0.5 else np.ones(n), np.abs(m.tau).max(axis=0)
         where = names[j] if which.sum() == 1 else "all joints"

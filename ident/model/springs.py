@@ -50,6 +50,9 @@ class Spring:
         return 0.5 * (q - self.rest) ** 2
 
 
+#: Of a joint's torque, root mean square: what a balancer is worth, 0.76 and more of three that were drawn. A centre of
+#: mass that is a few per cent off in CAD, or gains that are, look like one of 0.03 to 0.05.
+BALANCES = 0.1
 #: Where a balancer's arms are not given: this crank, with the fixed point 1 m away.
 CRANK = 0.25
 _LENGTH = "L^2 = fixed^2 + crank^2 - 2 fixed crank cos(q - dead)"

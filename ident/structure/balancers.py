@@ -4,7 +4,7 @@ The lever of a balancer is a sum of sines of multiples of the angle from its dea
 in its place: columns of these, of each joint, and one Gram matrix say what any dead point and any crank would take from
 the misfit of the whole fit. The best ones of each joint are judged as any candidate is; steps of Gauss and Newton then
 go on from the best of these. It has to miss less than a spring, and than what a tilted base has: a sine and a cosine of
-the position.
+the position, and to be a share of its joint's torque.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from ident.arrays import Array, or_one, significant
 from ident.model import Balancer, BalancerSpring, Spring
+from ident.model.springs import BALANCES
 from ident.model.term import Term
 from ident.structure.candidates import Candidate, balanced
 from ident.structure.judge import Judge, Logs, compared, size
@@ -67,6 +68,8 @@ def balancers(logs: Logs) -> tuple[Balancer | BalancerSpring, ...]:
         sure = replace(balanced(starts[best][-1], MORE), errors=0.0)
         if any(compared(sure, other, left[best]).reason for other in missed[: len(others)]):
             break
+        if _share(logs, harmonics, starts[best]) < BALANCES:
+            break
         found = starts[best]
     return tuple(replace(t, dead=significant(t.dead, 6), crank=significant(t.crank, 6)) for pull in found for t in pull)
 
@@ -76,6 +79,14 @@ def _missed(logs: Logs, harmonics: Harmonics, each: Sequence[Sequence[Sequence[T
     pool = [Candidate("", tuple(t for own in terms for t in own)) for terms in each]
     judge = Judge(logs.evidence(pool), noise=harmonics.noise)
     return [judge.weighed(judge.left_out(columns, judge.folds)) for columns in logs.places(pool)]
+
+
+def _share(logs: Logs, harmonics: Harmonics, pulls: Sequence[Pull]) -> float:
+    """Return how large the last of some pulls is, as a share of the torque of its joint."""
+    pool = [Candidate("", pull) for pull in pulls]
+    judge, places = Judge(logs.evidence(pool), noise=harmonics.noise), logs.places(pool)
+    theta = judge.fitted([c for columns in places for c in columns], judge.folds)
+    return float(judge.shares(theta)[places[-1]].sum())
 
 
 def _refined(logs: Logs, found: Sequence[Pull]) -> list[Pull]:

@@ -221,8 +221,11 @@ class Judge:
         errors = np.full(len(theta), np.inf)
         errors[left] = np.sqrt(self.inflation * np.diag(inverse)) / size
         at = list(columns)
-        large = np.abs(theta[at]) * (self._shares @ np.abs(self._K[:, at]))
-        return np.where(large > CANCELS, 0.0, (theta[at] / errors[at]) ** 2)
+        return np.where(self.shares(theta)[at] > CANCELS, 0.0, (theta[at] / errors[at]) ** 2)
+
+    def shares(self, theta: Array) -> Array:
+        """Return the torque of each parameter at theta (p,) as a share of that of its joint, root mean square."""
+        return np.asarray(np.abs(theta) * (self._shares @ np.abs(self._K)))
 
     @cached_property
     def _shares(self) -> Array:

@@ -29,6 +29,7 @@ from ident.compare.doctor.search import Search
 from ident.compare.doctor.words import WHOLE, WITHOUT
 from ident.logs.motion import Motion
 from ident.model.model import Model
+from ident.model.springs import BALANCES
 from ident.model.terms import lines
 from ident.regression.compress import compress
 from ident.regression.regression import Regression
@@ -51,9 +52,6 @@ _HELPS = 0.99
 #: Share of the error of all joints that is left where another robot is worth the name: a law that the model lacks looks
 #: like a length that is off as well.
 _OTHER_HELPS = 0.85
-#: Of a joint's torque, root mean square: what a balancer is worth, 0.76 and more of three that were drawn. A centre of
-#: mass that is a few per cent off in CAD looks like one of 0.03 to 0.04.
-_BALANCES = 0.1
 #: Of a joint's squared error, for a body that is left out, with ten numbers of its own, or numbers that logs ask for.
 _EXTRA = 0.5
 
@@ -95,7 +93,7 @@ class Found:
             ):
                 return True
             case OtherView(_, "elastic") if self.fault.what == BALANCED:
-                return not (self.fault.asserted and _pull(self.after, self.fault.where) > _BALANCES)
+                return not (self.fault.asserted and _pull(self.after, self.fault.where) > BALANCES)
             case OtherView(_, "elastic"):
                 return bool(np.all(self.before.left - self.after.left <= PART**2 * self.before.torques))
         without, with_it = (x.left / np.maximum(x.torques, 1e-300) for x in (self.after, self.before))

@@ -20,8 +20,10 @@ from ident.regression.compress import Columns, packed_columns, rows_with
 
 #: Samples that are looked at; stretches of them that are left out in turn; rows that each has at least.
 _SAMPLES, FOLDS, _LEAST = 20_000, 10, 20
-#: Delays are claimed where they take this share from the error of what is left out, and in so many stretches.
+#: Delays are claimed where they take this share from the error of what is left out, and in so many stretches; or both
+#: of the latter: drives that give way to torque where positions are commanded made one stretch worse.
 GAIN, _IN_STRETCHES = 0.01, 9
+LARGE_GAIN, _IN_MOST = 0.2, 8
 #: Friction remembers its way where that takes this share from the error, beside its own delays, or any with fewer ones.
 REMEMBERED = 0.3
 #: They are tried where they take this share each, as far as a straight line tells that.
@@ -98,9 +100,10 @@ class _Found:
 
 
 def _gain(before: _Found, after: _Found) -> float:
-    """Return the factor by which the error is smaller where it is by GAIN, and in _IN_STRETCHES; else 0."""
-    gain = float(np.sqrt(after.errors.sum() / before.errors.sum()))
-    return gain if gain < 1.0 - GAIN and np.sum(after.errors < before.errors) >= _IN_STRETCHES else 0.0
+    """Return the factor by which the error is smaller where that counts, and in enough stretches; else 0."""
+    gain, better = float(np.sqrt(after.errors.sum() / before.errors.sum())), int(np.sum(after.errors < before.errors))
+    each = ((GAIN, _IN_STRETCHES), (LARGE_GAIN, _IN_MOST))
+    return gain if any(gain < 1.0 - share and better >= least for share, least in each) else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -317,6 +317,12 @@ def _toml(value: Any) -> str:
     return repr(list(value) if isinstance(value, tuple) else value)
 
 
+def lagging(processing: Processing) -> float:
+    """Return by how much [s] all torques come after positions, as they do after commanded ones; 0: by less."""
+    late = -np.atleast_1d(processing.position_delay_s)
+    return float(late.max()) if len(late) > 1 and late.min() >= COMMANDED else 0.0
+
+
 def in_words(processing: Processing) -> str:
     """Return in one line what is done with a log."""
     p, thinned = processing, prod(processing.decimation)
@@ -334,7 +340,7 @@ def in_words(processing: Processing) -> str:
     )
     said += ["spikes interpolated"] if p.spikes == "interpolated" else []
     if joints > 1 and late.max() <= 0.0:
-        asked = " (are these commanded positions?)" * bool(np.abs(late).min() >= COMMANDED)
+        asked = " (are these commanded positions?)" * bool(lagging(processing))
         said += [f"torques of {joints} joints read as late by up to {most}{asked}"]
     elif joints:
         said += [f"positions of single joints shifted in time by up to {most}"]

@@ -29,7 +29,7 @@ from ident.estimate import Estimate
 from ident.estimate.estimate import NamedCause
 from ident.estimate.prior import Prior, cad_prior
 from ident.experiment import Experiment, read_experiment
-from ident.logs.automatic import JUDGED
+from ident.logs.automatic import JUDGED, lagging
 from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
@@ -244,7 +244,12 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     """Return what `doctored` does where neither a guess nor a limit decides."""
     loaded, estimate = result.loaded, result.estimate
     slopes = screened(loaded.model, motions, loaded.prior) if motions else Screened(False, "")
-    hidden = "" if vouched_for(result) else slopes.hidden, unreached(loaded.robot, motions) if motions else ""
+    late = 1e3 * lagging(processing_of(loaded)[0])
+    hidden = (
+        "" if vouched_for(result) else slopes.hidden,
+        unreached(loaded.robot, motions) if motions else "",
+        f"whether positions are measured or commanded ones, {late:.2g} ms before torques" if late else "",
+    )
     estimate = replace(estimate, hidden="; ".join(filter(None, hidden)))
     odd, table = suspicious(result) or slopes.odd, _doubted_table(result)
     if not odd:

@@ -330,7 +330,8 @@ def _whole_log(robot: Robot, duration: float, rate_hz: float) -> Iterator[Mistak
     mend = "log both by one clock, or correct the time of one before they are put into one table"
     yield Mistake("clocks", "time", what, mend, undone.parting, Size(0.003, 2e-4, 1e-3))
     what = f"{BLURRED} by a filter with a time constant of {{}} ms, positions are not"
-    mend = "log them unfiltered, or positions through the same filter; elastic joints do the same: move more slowly"
+    mend = "log them unfiltered, or positions through the same filter, measured, not commanded ones; elastic joints do"
+    mend += " the same: move more slowly"
     size = Size(0.05, 0.004, 1e-3, 2.0 / rate_hz)  # what is quicker than two rows is a delay as well
     yield Mistake("blur", "all joints", what, mend, undone.blurred, size)
     yield _saturation("all joints", np.ones(n))

@@ -11,7 +11,18 @@ from seeds import cases
 
 from ident.errors import LogError
 from ident.logs import Processing, process
-from ident.logs.automatic import AUTOMATIC, Hand, as_lines, as_toml, band_alone, band_of, chosen, reaching
+from ident.logs.automatic import (
+    AUTOMATIC,
+    Hand,
+    as_lines,
+    as_toml,
+    band_alone,
+    band_of,
+    chosen,
+    in_words,
+    lagging,
+    reaching,
+)
 from ident.logs.filter import factors_below
 
 T = np.arange(12_000) / 400
@@ -236,3 +247,13 @@ def test_noise_or_many_rows_keep_central_differences():
 def test_how_often_rows_come_within_the_motion(rate, times):
     t = np.arange(0.0, 120.0, 1.0 / rate)
     assert band_alone(made_up(t, q=smooth(t)[0], qd=None)).rows_per_period == pytest.approx(times, rel=0.3)
+
+
+def test_torques_that_all_come_long_after_positions_ask_whether_these_are_commanded() -> None:
+    late = replace(Processing(), position_delay_s=(-0.03, -0.012, -0.009))
+    assert lagging(late) == 0.03
+    assert "are these commanded positions?" in in_words(late)
+    for delays in ((-0.03, -0.012, -0.001), (0.03, 0.03, 0.03), 0.0):
+        other = replace(late, position_delay_s=delays)
+        assert not lagging(other)
+        assert "commanded" not in in_words(other)

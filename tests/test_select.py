@@ -152,6 +152,16 @@ def test_a_balancer_that_nobody_declared_is_found_with_its_geometry(arm, rate):
     assert all(abs(np.log(s.values[0] / getattr(pull, s.number))) < 2 * s.half < 0.1 for s in shapes.values())
 
 
+@pytest.mark.parametrize(("share", "taken"), [(0.07, False), (0.5, True)])
+def test_a_pull_that_takes_less_than_a_tenth_of_its_joints_torque_is_no_balancer(arm, share, taken):
+    pull = Balancer(1.2, 1.0, 0.4, joints=(arm.robot.joint_names[1],))
+    motion = moved(arm, (), [])
+    column = pull.column(motion.q[:, 1], 0 * motion.q[:, 1], 0 * motion.q[:, 1])
+    tau, size = motion.tau.copy(), np.sqrt(np.mean(motion.tau[:, 1] ** 2))
+    tau[:, 1] += share * size * column / np.sqrt(np.mean(column**2))
+    assert ("balancer" in kinds(chosen(arm, replace(motion, tau=tau)))) == taken
+
+
 def test_a_tilted_base_and_a_wrong_zero_are_no_balancers(arm):
     tilted = replace(arm, robot=arm.robot.with_gravity(axis_angle([0, 1, 0], 0.2) @ arm.robot.gravity))
     motion = moved(arm, (), [])

@@ -13,7 +13,7 @@ from test_cli import call, made, two
 from two_joint_arm import CAD, ROBOT
 from typer.testing import CliRunner
 
-from ident.cli import answers
+from ident.cli import console as answers
 from ident.cli.main import app, main
 from ident.pipelines import fit, validate
 

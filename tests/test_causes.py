@@ -18,11 +18,9 @@ from synthetic import states
 from ident.cad.table import Cad
 from ident.compare.causes import causes as causes_module
 from ident.compare.causes.causes import Cause, Examination, comparable, examined, stands
-from ident.compare.causes.described import Described, described_by
-from ident.compare.causes.geometries import Geometry, geometries, size_of
-from ident.compare.causes.hidden import screened, unreached
+from ident.compare.causes.geometries import Described, Geometry, described_by, geometries, size_of
 from ident.compare.causes.mistakes import PRIOR, WEIGHTLESS, mistakes
-from ident.compare.causes.ordinary import Candidate, ordinary
+from ident.compare.causes.ordinary import Candidate, ordinary, screened, unreached
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.sought import parts, signs
 from ident.compare.causes.tables import Table, table_search

@@ -11,9 +11,8 @@ from identified import NOISE, case
 import ident
 from ident import pipelines
 from ident.compare import settled
-from ident.compare.cut_offs import drift, in_the_band
 from ident.compare.delays import late_positions
-from ident.compare.settled import checked
+from ident.compare.settled import checked, drift, in_the_band
 from ident.experiment import read_experiment
 from ident.logs import Log, Processing, process
 from ident.logs.automatic import Hand, band_alone, chosen

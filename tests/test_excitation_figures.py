@@ -18,10 +18,10 @@ from ident.excitation.limits import Guarantee, KinematicLimits, kinematic_limits
 from ident.geometry.scene import Box, Capsule, Plane, Scene
 from ident.model import Coulomb, Model, Offset, Viscous, torque
 from ident.regression.base import BaseParameters
+from ident.report import dynamics_figures as posed
 from ident.report import excitation_figures as drawn
 from ident.report import excitation_text as told
 from ident.report import figures
-from ident.report import poses as posed
 from ident.robot.robot import FixedBody, Joint, Limits, Robot
 from ident.spatial.inertia import Pose, axis_angle
 

@@ -36,9 +36,9 @@ from ident.logs.readings import lost
 from ident.logs.recognised import clocks, families, related
 from ident.logs.stream import iter_logs
 from ident.model import Model, Viscous, torque
-from ident.pipelines.certain import heavy_drives, mirrored
 from ident.pipelines.questions import Asked, Question
 from ident.pipelines.signals import _sliding_unit
+from ident.pipelines.suspicions import heavy_drives, mirrored
 from ident.pipelines.torque_units import Counts, _signs, unit_of
 from ident.report.outcome_text import lines_in
 from ident.report.verdict import verdict

@@ -275,7 +275,7 @@ def test_nothing_outside_of_the_command_line_prints():
 #: a setting, too.
 ELSEWHERE = {
     ("offset", "robot/"), ("offset", "geometry/"), ("offset", "logs/manifest.py"), ("offset", "export/robotics"),
-    ("offset", "pipelines/init.py"), ("offset", "pipelines/logged_joints.py"),
+    ("offset", "pipelines/init.py"), ("offset", "pipelines/gears.py"),
     ("drive_inertia", "pipelines/excitation.py"), ("stiffness", "export/mjcf.py"),
 }  # fmt: skip
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from identified import case, residual_of
 
 from ident.compare import cad_theta, compare_truth, compare_with, validate
-from ident.compare.cut_offs import CutOffs
 from ident.compare.difference import GAIN_OF_ALL
+from ident.compare.settled import CutOffs
 from ident.compare.validate import residuals
 from ident.errors import InputError, ModelError
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
@@ -52,7 +52,7 @@ from ident.report.page import page_data
 from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
 from ident.report.report import gather
-from ident.report.symbols import in_short, lengths, numbered
+from ident.report.sections import in_short, lengths, numbered
 from ident.report.verdict import questions, verdict
 from ident.robot import read_robot
 from ident.spatial.inertia import Pose, axis_angle, from_com

@@ -8,7 +8,7 @@ times the demo's; and four times as many logs of `automatic.py`, whose motions a
 friction (with offsets) and of bodies (with drives) the share of intervals that hold, how much wider they are
 (geometric mean), and of how many logs a parameter is told.
 
-The rule (`ident/compare/cut_offs.py`) was set on the demo's motions of seeds 210, 2 and 1 (96 logs) and on seed 9001 of
+The rule (`ident/compare/settled.py`) was set on the demo's motions of seeds 210, 2 and 1 (96 logs) and on seed 9001 of
 `automatic.py` (40 logs), of rules that ask the second fit of everything, of what is beyond chance, or of what it knows;
 and of second fits with 1, 1.4 and 2 times the cut-off, in the band of the fit, twice the motion's and the motion's.
 """
@@ -24,8 +24,7 @@ import numpy as np
 from automatic import drawn
 
 import ident
-from ident.compare.cut_offs import drift, in_the_band
-from ident.compare.settled import settled
+from ident.compare.settled import drift, in_the_band, settled
 from ident.errors import IdentError
 from ident.logs import Log, process
 from ident.model import DriveInertia, Model, Offset, SmoothCoulomb, Viscous

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer
-from ident.cli.console import PROBLEMS, ExperimentPath, out_option, progress, register, say, show
+from ident.cli.console import PROBLEMS, ExperimentPath, answer, out_option, progress, register, say, show
 from ident.errors import plural
 from ident.pipelines.answers import cad_links, cad_sheet, checked, diagnosed, refined
 from ident.pipelines.wishes import CadWishes, Frames, Products, RefineWishes

@@ -1,6 +1,7 @@
-"""What the commands of `ident` share: options, errors as sentences, progress, tables.
+"""What the commands of `ident` share: options, errors as sentences, progress, tables, answers to programs.
 
-Results go to stdout, all else to stderr; with --json results are one document (`answers.py`).
+Results go to stdout, all else to stderr; with --json they are one document, described by `answers.schema.json`: a
+changed meaning, or a key that goes, is a new number behind the command's name; a new key is not.
 `name: Annotated[kind, "help", "--other-name WORD"]` is an option: the second text, which may be left out, gives other
 names and the word for its value. A parameter that is a dataclass stands for an option for each such field of it.
 """
@@ -10,11 +11,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import json
 import logging
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -22,9 +26,9 @@ from unicodedata import category
 
 import typer
 
-from ident.cli.answers import answering, asked
 from ident.errors import EstimationError, IdentError, UnusableError, sentence, shortened
 from ident.files import names_folder
+from ident.pipelines.answers import plain
 from ident.tell import LOG, logged
 
 if TYPE_CHECKING:
@@ -34,6 +38,55 @@ if TYPE_CHECKING:
     from ident.pipelines.steps import Result
     from ident.report.text import Table
     from ident.tell import Tell
+
+
+#: The number behind a command's name where it is not 1.
+VERSIONS: dict[str, int] = {}
+
+
+@dataclass
+class Asked:
+    """How one command shall answer, and the parts of its answer."""
+
+    json: bool = False
+    quiet: bool = False
+    parts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> bool:
+        """Whether results are printed for people."""
+        return not (self.json or self.quiet)
+
+    def document(self, command: str, code: int, failed: BaseException | None) -> str:
+        """Return the answer of a command (such as "cad read") that ended with an exit code, or its error."""
+        name = "error" if failed is not None else command.replace(" ", ".")
+        head = {"schema": f"ident.{name}/{VERSIONS.get(name, 1)}", "exit_code": code}
+        return json.dumps(head | (self.parts if failed is None else plain(failed)), ensure_ascii=False)
+
+
+_ASKED: ContextVar[Asked] = ContextVar("asked", default=Asked())  # noqa: B039  what nobody changes
+
+
+def asked() -> Asked:
+    """Return how the command that runs shall answer."""
+    return _ASKED.get()
+
+
+@contextmanager
+def answering(as_json: bool, quiet: bool) -> Iterator[Asked]:
+    """Let what runs inside answer so."""
+    before = _ASKED.set(Asked(as_json, quiet))
+    try:
+        yield _ASKED.get()
+    finally:
+        _ASKED.reset(before)
+
+
+def answer(**parts: Any) -> None:
+    """Add parts to the answer of the command that runs, where a program reads it."""
+    if asked().json:
+        asked().parts |= plain(parts)
+
 
 BAD_INPUT, FAILED, PROBLEMS, INTERRUPTED = 2, 3, 4, 130
 #: What scripts may go by; `--help` ends with it.

@@ -12,9 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, asked
 from ident.cli.cad import show_checked
-from ident.cli.console import PROBLEMS, ExperimentPath, command_line, progress, say, show, show_notes, tell_aside
+from ident.cli.console import (
+    PROBLEMS,
+    ExperimentPath,
+    answer,
+    asked,
+    command_line,
+    progress,
+    say,
+    show,
+    show_notes,
+    tell_aside,
+)
 from ident.errors import plural
 from ident.pipelines.answers import checked, parts_of
 from ident.pipelines.wishes import Sharing

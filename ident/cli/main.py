@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ident import pipelines
-from ident.cli.answers import Asked, answer, asked
 from ident.cli.cad import app as cad_app
 from ident.cli.console import (
     BAD_INPUT,
@@ -26,8 +25,11 @@ from ident.cli.console import (
     FAILED,
     INTERRUPTED,
     PROBLEMS,
+    Asked,
     EstimatePath,
     ExperimentPath,
+    answer,
+    asked,
     attempted,
     command_line,
     out_option,

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ident import pipelines
-from ident.cli.answers import answer, asked
-from ident.cli.console import RobotPath, command_line, out_option, progress, say, show, tell_aside
+from ident.cli.console import RobotPath, answer, asked, command_line, out_option, progress, say, show, tell_aside
 from ident.errors import InputError, plural
 from ident.pipelines.answers import parts_of, plain
 from ident.pipelines.wishes import (

@@ -10,8 +10,18 @@ from typing import Annotated
 import typer
 
 from ident import pipelines
-from ident.cli.answers import answer, asked
-from ident.cli.console import STYLES, EstimatePath, command_line, file_out, out_option, progress, say, show
+from ident.cli.console import (
+    STYLES,
+    EstimatePath,
+    answer,
+    asked,
+    command_line,
+    file_out,
+    out_option,
+    progress,
+    say,
+    show,
+)
 from ident.errors import InputError
 from ident.pipelines.answers import outcome, parts_of
 from ident.pipelines.wishes import ExportWishes, PayloadWishes

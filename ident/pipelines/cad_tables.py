@@ -14,7 +14,7 @@ from ident.arrays import Array
 from ident.cad import back_to_cad
 from ident.cad.convention import PLAIN
 from ident.cad.table import Cad
-from ident.compare.causes.described import described_by
+from ident.compare.causes.geometries import described_by
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table, table_search, told_of
 from ident.compare.causes.weighing import Weigher

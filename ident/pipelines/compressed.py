@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ident.compare.cut_offs import drift, in_the_band
+from ident.compare.settled import drift, in_the_band
 from ident.errors import IdentError, plural
 from ident.estimate.covariance import default_covariance
 from ident.estimate.least_squares import FAR, joint_noise, reweighted, solve

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from ident.compare.causes.causes import RISEN, Cause, Examination, examined, of_table
-from ident.compare.causes.described import described_by
-from ident.compare.causes.geometries import geometries
-from ident.compare.causes.hidden import Screened, screened, unreached
+from ident.compare.causes.geometries import described_by, geometries
 from ident.compare.causes.lags import lag, lags_below
 from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mistakes
+from ident.compare.causes.ordinary import Screened, screened, unreached
 from ident.compare.causes.reading import Reading, rows_of
 from ident.compare.causes.tables import Table, scales_all, table_search, told_of
 from ident.compare.causes.touches import ROBUST
@@ -33,13 +32,25 @@ from ident.logs.automatic import JUDGED, lagging
 from ident.logs.check import CLOCK_OFF, tempo
 from ident.logs.motion import Motion
 from ident.logs.process import Processing
-from ident.pipelines.certain import beyond_limits, certain, guessed, heavy_drives, mirrored, tied
 from ident.pipelines.loaded import Loaded, load
 from ident.pipelines.own_model import chosen_instead
 from ident.pipelines.select import with_terms
 from ident.pipelines.stated_tables import stated_table
 from ident.pipelines.steps import Result, Warned, first_parts, processing_of
-from ident.pipelines.suspicions import badly_predicted, harmless, known_well, suspicious, vouched_for, worse_in_all
+from ident.pipelines.suspicions import (
+    badly_predicted,
+    beyond_limits,
+    certain,
+    guessed,
+    harmless,
+    heavy_drives,
+    known_well,
+    mirrored,
+    suspicious,
+    tied,
+    vouched_for,
+    worse_in_all,
+)
 from ident.regression import Regression
 from ident.tell import Tell, logged
 

@@ -47,7 +47,7 @@ class Factors:
     robot: its name; shapes: what the model's parameters mean (`Model.shapes`); processing: of fits and of predictions;
     inputs: file -> SHA-256; warned: what was found in the logs; repeated: recordings that repeat their motion;
     known_as: names that recordings had before they were pooled with others of the same name; pulls: as of
-    `Loaded`; bias: what filters leave in base parameters (`ident.compare.cut_offs`); filtered: recordings -> how they
+    `Loaded`; bias: what filters leave in base parameters (`ident.compare.settled`); filtered: recordings -> how they
     were processed, where that is not as `processing` says.
     """
 

@@ -22,7 +22,7 @@ from ident.logs.readers import bag
 from ident.logs.readers.bag import as_table
 from ident.logs.readers.formats import is_bag
 from ident.logs.recognised import with_whole_clocks
-from ident.pipelines.gears import transmission_toml
+from ident.pipelines.gears import Arm, doubted, followers, mimics, misfit, of_one_side, transmission_toml
 from ident.pipelines.given_files import (
     axis,
     description_among,
@@ -32,7 +32,6 @@ from ident.pipelines.given_files import (
     skeleton,
     without_copies,
 )
-from ident.pipelines.logged_joints import Arm, doubted, followers, mimics, misfit, of_one_side
 from ident.pipelines.one_clock import apart, by_joint, joined, side_by_side
 from ident.pipelines.questions import Ask, Asked, Question
 from ident.pipelines.raw_recording import COLUMNS, RawRecording, recordings_of

@@ -19,7 +19,7 @@ from ident.logs.names import SIGNALS, named
 from ident.logs.names import apart as named_apart
 from ident.logs.raw import Column, RawTable
 from ident.logs.recognised import LOGGED_HZ, clocks, families, time_unit
-from ident.pipelines.logged_joints import Arm
+from ident.pipelines.gears import Arm
 from ident.pipelines.raw_recording import quantities
 
 #: Rows farther from a reading of the other file than so many of its usual steps are left out.

@@ -19,7 +19,7 @@ from ident.logs.names import SIGNALS, named
 from ident.logs.raw import Column, RawTable
 from ident.logs.readings import BREAK_S, BREAK_STEPS, GAP, lost, resting
 from ident.logs.recognised import ALIKE, BEYOND, Family, families, fitting_units, related, scales
-from ident.pipelines.logged_joints import Arm
+from ident.pipelines.gears import Arm
 from ident.pipelines.questions import Asked
 from ident.pipelines.signals import STILL, Signals, decide
 

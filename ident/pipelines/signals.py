@@ -36,8 +36,17 @@ from ident.logs.recognised import (
     windows,
     within,
 )
-from ident.pipelines.gears import MOTORS, Sided, counts_of, least_ratios, side_of, unit_or_ratios, zeros
-from ident.pipelines.logged_joints import Arm, logged_joints
+from ident.pipelines.gears import (
+    MOTORS,
+    Arm,
+    Sided,
+    counts_of,
+    least_ratios,
+    logged_joints,
+    side_of,
+    unit_or_ratios,
+    zeros,
+)
 from ident.pipelines.questions import Asked, one_of, ranked
 from ident.pipelines.torques import Logged, State, torques
 from ident.robot import Robot

@@ -8,7 +8,7 @@ import numpy as np
 
 from ident.cad import Cad
 from ident.cad.read import read_source
-from ident.compare.causes.described import described_by
+from ident.compare.causes.geometries import described_by
 from ident.compare.causes.tables import Table
 from ident.compare.doctor import other_convention, settled_by
 from ident.errors import CadError

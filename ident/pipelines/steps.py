@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.cut_offs import CutOffs
 from ident.errors import ConfigError, IdentError, UnusableError, cut, require_known
 from ident.estimate import Estimate
 from ident.experiment import Experiment
@@ -36,6 +35,7 @@ from ident.tell import LOG, Tell, logged
 
 if TYPE_CHECKING:
     from ident.compare import Comparison, TruthComparison, Validation
+    from ident.compare.settled import CutOffs
 
 #: Kinds of findings of torques that are no measurement of what the motors did, and of time: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "unsigned torque", "start transient", "clock")

@@ -1,20 +1,29 @@
-"""Figures of dynamics: a gravity load over two joints, and a simulation over time."""
+"""Figures of a robot at work: a gravity load over two joints, a simulation over time; a designed motion in poses, with
+links, what is around them, and the path of the last frame.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.dynamics import gravity_load
-from ident.errors import ModelError, require_known
-from ident.report.figures import AMBER, BLUE, GREEN, INK, LINE, MUTED, RED, empty, plain
-from ident.robot.robot import UNITS, Joint, Robot
+from ident.errors import ExcitationError, ModelError, require_known
+from ident.excitation.trajectory import Trajectory
+from ident.geometry.scene import Box, Capsule, Plane, Scene, carrier
+from ident.report.excitation_figures import WIDTH, instants, require_same, sheet
+from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MEASURED, MUTED, PAGE, RED, empty, plain, view
+from ident.robot.robot import UNITS, Joint, Robot, frame_poses
 from ident.simulation.run import Simulation
+from ident.spatial.inertia import Pose
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 _COLOURS = (BLUE, RED, GREEN, AMBER, "#8a5fb0", MUTED, "#56b4e9")
 
@@ -122,3 +131,180 @@ def simulation_figure(simulation: Simulation) -> Figure:
         note += f". Stopped: {simulation.stopped}"
     figure.suptitle(plain(note, len(note)), fontsize=8, wrap=True)
     return figure
+
+
+_VIEW = view(-55.0, 24.0)
+_ARC = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 13)
+
+
+def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = None, *, poses: int = 8) -> Figure:
+    """Return `poses` postures at equal steps of the motion, seen from the same point and at the same scale.
+
+    Links are lines between their frames' origins. With them: capsules, planes and boxes of the scene, the links' shadow
+    on the first plane, and the path of the last frame. Raises ExcitationError when the joints differ or poses is not
+    positive, RobotError when the scene names an unknown link.
+    """
+    require_same(trajectory.joints, robot.joint_names)
+    if poses < 1:
+        raise ExcitationError(f"the number of poses is {poses}, wanted 1 or more")
+    scene = scene or Scene()
+    last = next((b.name for b in reversed(robot.fixed) if b.link == robot.n - 1), robot.links[-1])
+    fine = instants(trajectory, 400)
+    path = np.array([frame_poses(robot, q)[last].position for q in trajectory.derivative(fine, 0)])
+    times = np.arange(poses) * trajectory.duration / (poses if trajectory.basis.periodic else max(poses - 1, 1))
+    placed = [frame_poses(robot, q) for q in trajectory.derivative(times, 0)]
+    skeletons = [_skeleton(robot, frames, last) for frames in placed]
+    bodies = [[_moved(robot, capsule, frames) for capsule in scene.capsules] for frames in placed]
+
+    corners, centre, half = _window(path, skeletons, bodies, scene)
+    turned = 0.2 * float(half.min()) * _across(robot.joints[-1].axis)
+
+    columns = min(poses, 4)
+    rows = -(-poses // columns)
+    height = WIDTH / columns * min(1.3, max(0.5, half[1] / half[0]))
+    figure, grid = sheet(
+        rows,
+        columns,
+        f"The motion in {poses} poses, {trajectory.duration:.3g} s",
+        f"Same scale and view. Blue: links. Orange: path of {plain(last)}, thick since the pose before. Black: how it "
+        "is turned" + (". Outlines: collision capsules" if scene.capsules else ""),
+        height,
+    )
+    flat = [axes for row in grid for axes in row]
+    for k, axes in enumerate(flat[:poses]):
+        _surroundings(axes, scene, corners)
+        _links(axes, scene, skeletons[k], bodies[k])
+        way = _seen(path)
+        axes.plot(way[:, 0], way[:, 1], color=RED, linewidth=0.7, alpha=0.4, zorder=1.8)
+        recent = path[(fine > times[max(k - 1, 0)]) & (fine < times[k])]
+        done = _seen(np.vstack([placed[max(k - 1, 0)][last].position, recent, placed[k][last].position]))
+        axes.plot(done[:, 0], done[:, 1], color=RED, linewidth=1.8, zorder=3.6)
+        axes.plot(*done[-1, :2], "o", color=RED, markersize=4, zorder=4)
+        hand = _seen(placed[k][last].position + np.outer([0.0, 1.0], placed[k][robot.links[-1]].rotation @ turned))
+        axes.plot(hand[:, 0], hand[:, 1], color=INK, linewidth=1.6, zorder=3.9)
+        axes.set_title(f"{times[k]:.3g} s", fontsize=9, color=INK)
+    low, high = centre - half, centre + half
+    for axes in flat:
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        axes.axis("off")
+    _axes_of_base(flat[0], low, 0.25 * float(half.min()))
+    _scale(flat[poses - 1], centre + half * (1.0, -1.0), 0.6 * float(half[0]))
+    return figure
+
+
+def _window(
+    path: Array, skeletons: list[list[Array]], bodies: list[list[tuple[Array, Array, float]]], scene: Scene
+) -> tuple[list[Array], Array, Array]:
+    """Return the planes' corners, and the middle and half the size (2,) of what is to be seen."""
+    around = [path, *(s for skeleton in skeletons for s in skeleton)]
+    around += [
+        end + sign * r * np.ones(3) for found in bodies for *ends, r in found for end in ends for sign in (-1, 1)
+    ]
+    cloud = np.vstack([np.atleast_2d(x) for x in around])
+    middle, reach = (cloud.min(axis=0) + cloud.max(axis=0)) / 2.0, 0.5 * float(np.ptp(cloud, axis=0).max()) or 0.1
+    corners = [_square(plane, middle, reach) for plane in scene.planes]
+    near = [middle + np.clip(box.corners - middle, -1.3 * reach, 1.3 * reach) for box in scene.boxes]
+    seen = _seen(np.vstack([cloud, *corners, *near]))[:, :2]
+    wide = np.ptp(seen, axis=0)
+    half = 0.53 * np.maximum(wide, 0.25 * wide.max() or 0.1)
+    return corners, (seen.max(axis=0) + seen.min(axis=0)) / 2.0, half
+
+
+def _links(axes: Axes, scene: Scene, skeleton: list[Array], bodies: list[tuple[Array, Array, float]]) -> None:
+    """Draw the links in one pose, their capsules, and their shadow on the first plane."""
+    for plane in scene.planes[:1]:
+        for line in skeleton:
+            shadow = _seen(line - np.outer(line @ plane.normal - plane.offset, plane.normal))
+            axes.plot(shadow[:, 0], shadow[:, 1], color=MEASURED, linewidth=2.2, alpha=0.5, zorder=1.5)
+    for order, (start, end, radius) in enumerate(sorted(bodies, key=lambda b: float(_seen(b[0] + b[1])[2]))):
+        outline = capsule_outline(_seen(start)[:2], _seen(end)[:2], radius)
+        axes.fill(*outline.T, facecolor=PAGE, edgecolor=MUTED, linewidth=0.9, zorder=2.0 + 1e-3 * order, alpha=0.9)
+    for line in skeleton:
+        shown = _seen(line)
+        axes.plot(shown[:, 0], shown[:, 1], "-o", color=BLUE, linewidth=2.4, markersize=3.2, zorder=3,
+                  solid_capstyle="round")  # fmt: skip
+
+
+def capsule_outline(start: ArrayLike, end: ArrayLike, radius: float) -> Array:
+    """Return the outline (26, 2) of a capsule seen along a line: two half circles about the ends (2,) of its axis."""
+    a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
+    along = np.arctan2(*(b - a)[::-1])
+    arcs = [
+        end + radius * np.stack([np.cos(x), np.sin(x)], 1) for end, x in ((b, along + _ARC), (a, along + np.pi + _ARC))
+    ]
+    return np.concatenate(arcs)
+
+
+def _seen(points: Array) -> Array:
+    """Return points (..., 3) of the base frame as seen: to the right, up, towards the eye [m]."""
+    return np.asarray(points @ _VIEW.T)
+
+
+def _skeleton(robot: Robot, frames: dict[str, Pose], last: str) -> list[Array]:
+    """Return a line (2, 3) from each link's parent to the link, and one to the last frame."""
+    ends = [(robot.base if p < 0 else robot.links[p], link) for p, link in zip(robot.parents, robot.links, strict=True)]
+    if last not in robot.links:
+        ends.append((robot.links[-1], last))
+    return [np.stack([frames[a].position, frames[b].position]) for a, b in ends]
+
+
+def _moved(robot: Robot, capsule: Capsule, frames: dict[str, Pose]) -> tuple[Array, Array, float]:
+    carrier(robot, capsule.link)  # says so when there is no such link
+    pose = frames[capsule.link]
+    start, end = (pose.rotation @ x + pose.position for x in (capsule.start, capsule.end))
+    return start, end, capsule.radius
+
+
+def _across(axis: Array) -> Array:
+    """Return the unit vector (3,) of the frame that is most perpendicular to an axis."""
+    return np.asarray(np.eye(3)[int(np.argmin(np.abs(axis)))])
+
+
+def _square(plane: Plane, middle: Array, reach: float) -> Array:
+    """Return the corners (4, 3) of the part of a plane next to the robot; none (0, 3) where it is far."""
+    height = float(middle @ plane.normal) - plane.offset
+    if abs(height) > 2.0 * reach:
+        return np.zeros((0, 3))
+    foot = middle - height * plane.normal
+    first = np.cross(plane.normal, _across(plane.normal))
+    first /= np.linalg.norm(first)
+    second = np.cross(plane.normal, first)
+    reach *= 0.65  # seen over its corner, the square is wider than its edges
+    return np.array([foot + reach * (x * first + y * second) for x, y in ((1, 1), (1, -1), (-1, -1), (-1, 1))])
+
+
+def _surroundings(axes: Axes, scene: Scene, corners: list[Array]) -> None:
+    for plane, square in zip(scene.planes, corners, strict=True):
+        if len(square):
+            behind = float(_VIEW[2] @ plane.normal) > 0
+            axes.fill(
+                *_seen(square)[:, :2].T, facecolor=BAND if behind else "none", edgecolor=LINE, linewidth=0.8, zorder=1
+            )
+    solid: list[tuple[Box, str]] = [(box, "-") for box in scene.boxes]
+    solid += [(room, ":") for room in scene.workspace if isinstance(room, Box)]
+    for box, style in solid:
+        shown = _seen(box.corners)
+        for i in range(8):
+            for k in range(i):
+                if (i ^ k) in (1, 2, 4):
+                    axes.plot(*shown[[i, k], :2].T, style, color=MUTED, linewidth=1.0, zorder=1.6)
+
+
+def _axes_of_base(axes: Axes, corner: Array, length: float) -> None:
+    """Draw the directions of the base frame's axes in a corner."""
+    x, y = (corner + 1.3 * length).tolist()
+    look = {"arrowstyle": "-|>", "color": INK, "linewidth": 0.8, "mutation_scale": 6, "shrinkA": 0, "shrinkB": 0}
+    for name, (right, up) in zip("xyz", (length * _seen(np.eye(3))[:, :2]).tolist(), strict=True):
+        axes.annotate("", (x + right, y + up), (x, y), arrowprops=look)
+        axes.text(x + 1.3 * right, y + 1.3 * up, name, fontsize=7.5, color=INK, ha="center", va="center")
+
+
+def _scale(axes: Axes, corner: Array, longest: float) -> None:
+    """Draw a round length below the longest into a corner."""
+    power = 10.0 ** np.floor(np.log10(longest))
+    length = next(x * power for x in (5.0, 2.0, 1.0) if x * power <= longest)
+    right, y = corner[0], corner[1] + 0.1 * longest
+    axes.plot([right - length, right], [y, y], color=INK, linewidth=1.6, solid_capstyle="butt")
+    axes.text(
+        right - length / 2.0, y + 0.06 * longest, f"{length:g} m", fontsize=7.5, color=INK, ha="center", va="bottom"
+    )

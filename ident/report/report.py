@@ -33,9 +33,8 @@ from ident.report.outcome_text import (
 )
 from ident.report.page import known_format, stretches, write
 from ident.report.parts import Block, Card, Report, Section
-from ident.report.sections import identifiable_section, simulated
+from ident.report.sections import Short, identifiable_section, in_short, lengths, numbered, simulated
 from ident.report.spectra import errors_by_cut_off, spectra
-from ident.report.symbols import Short, in_short, lengths, numbered
 from ident.report.verdict import questions, verdict, warnings
 from ident.robot.robot import Robot
 

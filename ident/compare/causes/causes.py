@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.compare.causes.described import DH, Described
-from ident.compare.causes.geometries import Geometry
-from ident.compare.causes.hidden import unlike
+from ident.compare.causes.geometries import DH, Described, Geometry
 from ident.compare.causes.mistakes import PRIOR, Mistake, mistakes
-from ident.compare.causes.ordinary import DRIFTS, Candidate, ordinary
+from ident.compare.causes.ordinary import DRIFTS, Candidate, ordinary, unlike
 from ident.compare.causes.reading import STRETCHES, Reading, rows_of
 from ident.compare.causes.slides import slid
 from ident.compare.causes.sought import sought

@@ -11,8 +11,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.compare.causes import undone
-from ident.compare.causes.described import DH, Described, File
-from ident.compare.causes.geometries import Geometry
+from ident.compare.causes.geometries import DH, Described, File, Geometry
 from ident.compare.causes.undone import Without
 from ident.robot.robot import Robot
 from ident.tables import below

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ident.arrays import Array
 from ident.compare.causes import undone
-from ident.compare.causes.described import Described, File
+from ident.compare.causes.geometries import Described, File
 from ident.compare.causes.mistakes import Mistake, Size, transmission, zero
 from ident.compare.causes.reading import Reading, Rows
 from ident.compare.causes.undone import Without

@@ -14,8 +14,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad.table import COLUMNS, Cad
-from ident.compare.causes.described import DH, Described
-from ident.compare.causes.geometries import REVERSED, asked_for, size_of, usual_ones
+from ident.compare.causes.geometries import DH, REVERSED, Described, asked_for, size_of, usual_ones
 from ident.compare.causes.mistakes import WEIGHTLESS, Mistake, pulled
 from ident.compare.causes.reading import Reading
 from ident.compare.causes.terms import BALANCED, PART, SPRING, elastic, lacked

@@ -142,8 +142,8 @@ def unit_of(family: Family, joints: Sequence[Joint], counts: Counts, asked: Aske
         guess, source, sized = np.ones(len(ratio)), f"{like}, as if they were {as_if}", True
     source += why_turned
     if doubted:
-        reason += f"; NOTE: the bodies ask for the other sign at {', '.join(doubted)}, friction does not: gravity, an"
-        reason += " axis, a zero or a sign in the robot file may be wrong instead, which `ident doctor` weighs"
+        reason += f"; NOTE: friction asks for one sign at {', '.join(doubted)}, the bodies for the other: gravity, an"
+        reason += " axis, a zero or a sign in the robot file may be wrong, which `ident doctor` weighs"
     why = f"{reason}; the gains are a GUESS: {source}"
     guess = sign * guess
     per = "of the unit" if unit == UNKNOWN else unit

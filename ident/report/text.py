@@ -123,7 +123,8 @@ def summary_sentences(
             value = "CAD value" if called == "CAD" else f"value in {called}"
             words["not comparable"] = (f"has no {value}", f"have no {value}")
         counts = [f"{comparison.count(v)} {words[v][comparison.count(v) != 1]}" for v in words]
-        told.append(f"Of {len(comparison.rows)} base parameters, {', '.join(counts[:-1])} and {counts[-1]}.")
+        taken = "" if estimate.calibration else "; zeros and gains are taken for right, [calibrate] lets them be off"
+        told.append(f"Of {len(comparison.rows)} base parameters, {', '.join(counts[:-1])} and {counts[-1]}{taken}.")
     return told
 
 

@@ -252,7 +252,7 @@ def test_how_often_rows_come_within_the_motion(rate, times):
 def test_torques_that_all_come_long_after_positions_ask_whether_these_are_commanded() -> None:
     late = replace(Processing(), position_delay_s=(-0.03, -0.012, -0.009))
     assert lagging(late) == 0.03
-    assert "are these commanded positions?" in in_words(late)
+    assert "are these commanded positions, or" in in_words(late)
     for delays in ((-0.03, -0.012, -0.001), (0.03, 0.03, 0.03), 0.0):
         other = replace(late, position_delay_s=delays)
         assert not lagging(other)

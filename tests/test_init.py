@@ -896,7 +896,7 @@ def test_friction_tells_a_torque_of_another_sign_from_a_mistake_of_the_robots_fi
     ((question, answer),) = pipelines.init("arm.urdf", ["b.csv"]).answers
     assert answer == "1, 1, 1"
     assert (
-        "other sign at j_two, friction does not: gravity, an axis, a zero or a sign in the robot file may be"
+        "one sign at j_two, the bodies for the other: gravity, an axis, a zero or a sign in the robot file may be"
         in question.why
     )
     assert "so much the bodies" not in question.why  # who would not ask for 1, 1, 1

@@ -340,7 +340,7 @@ def in_words(processing: Processing) -> str:
     )
     said += ["spikes interpolated"] if p.spikes == "interpolated" else []
     if joints > 1 and late.max() <= 0.0:
-        asked = " (are these commanded positions?)" * bool(lagging(processing))
+        asked = " (are these commanded positions, or torques behind a filter?)" * bool(lagging(processing))
         said += [f"torques of {joints} joints read as late by up to {most}{asked}"]
     elif joints:
         said += [f"positions of single joints shifted in time by up to {most}"]

@@ -259,7 +259,7 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
     hidden = (
         "" if vouched_for(result) else slopes.hidden,
         unreached(loaded.robot, motions) if motions else "",
-        f"whether positions are measured or commanded ones, {late:.2g} ms before torques" if late else "",
+        f"whether positions are commanded ones, or torques filtered: they come {late:.2g} ms later" if late else "",
     )
     estimate = replace(estimate, hidden="; ".join(filter(None, hidden)))
     odd, table = suspicious(result) or slopes.odd, _doubted_table(result)

@@ -41,6 +41,7 @@ SHOWN = 3
 _EXACT = 0.015
 #: How often all gains are sought in turn.
 _ROUNDS = 4
+_RATE = "time: the rate is wrong, for only inertia tells the gain of a joint that gravity does not pull"
 _ELSEWHERE = ("gravity", "geometry", "elastic")
 #: Standard deviations of gains, of zeros [rad] and of densities of links, and gains [log] that any robot has.
 _GAIN_ERROR, _ZERO_ERROR, _DENSITY_ERROR, _GAIN = 0.04, 0.005, 0.04, 0.11
@@ -196,6 +197,8 @@ def _doubted(fault: Fault, robot: Robot) -> Fault:
             return replace(fault, asserted=not rivals, rivals=rivals)
         case TorqueGain(j, factor) if factor > _LACKS and pulled(robot)[j]:
             return replace(fault, asserted=False, rivals=(*fault.rivals, f"{fault.where}: {WEIGHTLESS}"))
+        case TorqueGain(j, factor) if factor > 0.0 and pulled(robot).any() and not pulled(robot)[j]:
+            return replace(fault, asserted=False, rivals=(*fault.rivals, _RATE))
     if scales_all(fault):
         return replace(fault, asserted=False, rivals=(*fault.rivals, GAIN_OF_ALL))
     return fault

@@ -178,9 +178,9 @@ def solved(factor: Array, least: float = _SINGULAR) -> Array:
     seen = scale > 0
     scale = np.where(seen, scale, 1.0)
     if regular(R / scale):
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.lapack import dtrtrs
 
-        return np.asarray(solve_triangular(R[:-1], z[:-1], check_finite=False))
+        return np.asarray(dtrtrs(R[:-1].T, z[:-1], lower=1, trans=1)[0])
     try:
         found = np.linalg.lstsq(R / scale, z, rcond=least)[0]
     except np.linalg.LinAlgError:  # divide and conquer does not always end
@@ -227,11 +227,14 @@ def _roughly(regression: Regression, sigma: Array) -> Array:
 def columns_factor(regression: Regression, sigma: ArrayLike) -> Array:
     """Return a triangle R (b or more, b) with the singular values of the regressor, joints divided by sigma (n,)."""
     found = _normal(regression, sigma)
-    return regression.factor(sigma)[:, :-1] if found is None else found[0]
+    return regression.factor(sigma)[:, :-1] if found is None else np.tril(found[0])
 
 
 def _normal(regression: Regression, sigma: ArrayLike) -> tuple[Array, Array] | None:
-    """Return Cholesky's factor (b, b) of the normal equations and their phi (b,), None where digits are too few."""
+    """Return Cholesky's factor (b, b), a lower half, of the normal equations and their phi (b,).
+
+    None where digits are too few.
+    """
     from scipy.linalg.lapack import dposv
 
     if not regression.seen.all():
@@ -239,7 +242,7 @@ def _normal(regression: Regression, sigma: ArrayLike) -> tuple[Array, Array] | N
     gram = upper_gram(regression, regression.joint_factors, sigma)
     R, phi, failed = dposv(gram[:-1, :-1].T, gram[:-1, -1], lower=1)
     enough = not failed and (R.diagonal() > _DIGITS * np.sqrt(gram.diagonal()[:-1])).all()
-    return (np.tril(R), phi) if enough else None
+    return (R, phi) if enough else None
 
 
 def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:

@@ -224,9 +224,11 @@ def weightless(robot: Robot, regression: Regression, prior: Prior) -> tuple[str,
 
 def _shapes(bodies: Array) -> tuple[Array, Array, Array]:
     """Return mass (n,), centre (n, 3) and principal radii of gyration about it (n, 3), ascending, of bodies (n, 10)."""
-    mass, centre, inertia = (np.array(x) for x in zip(*map(to_com, bodies), strict=True))
-    moments = np.maximum(np.linalg.eigvalsh(inertia), 0.0)
-    return mass, centre, np.sqrt(moments / np.where(mass == 0.0, 1.0, mass)[:, None])
+    mass, some = bodies[:, 0], np.where(bodies[:, 0] == 0.0, 1.0, bodies[:, 0])[:, None]
+    c = np.where(mass[:, None] == 0.0, 0.0, bodies[:, 1:4] / some)
+    spread = np.linalg.eigvalsh(pseudo_inertia(bodies)[:, :3, :3] - mass[:, None, None] * c[:, :, None] * c[:, None])
+    moments = np.maximum(spread.sum(axis=1)[:, None] - spread[:, ::-1], 0.0)
+    return mass, c, np.sqrt(moments / some)
 
 
 class Metric(Protocol):

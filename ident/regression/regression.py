@@ -337,13 +337,13 @@ def weighted_gram(regression: Regression, factors: tuple[Array, ...], sigma: Arr
 
 def upper_gram(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
     """Return the upper half (b + 1, b + 1) of `weighted_gram`, zeros below it; unseen columns as they are."""
-    from ident.regression.kernels import add_at
+    from ident.regression.kernels import add_at, add_square
 
     b = len(regression.base.names)
-    gram = np.zeros((b + 1, b + 1))
-    squares = regression.joint_grams if factors is regression.joint_factors else map(gram_of, factors)
-    for columns, square, s in zip(regression.columns, squares, np.asarray(sigma, dtype=np.float64), strict=True):
-        add_at(gram, square, columns, s**-2.0)
+    gram, kept = np.zeros((b + 1, b + 1)), factors is regression.joint_factors
+    add, parts = (add_at, regression.joint_grams) if kept else (add_square, factors)
+    for columns, part, s in zip(regression.columns, parts, np.asarray(sigma, dtype=np.float64), strict=True):
+        add(gram, np.ascontiguousarray(part), columns, s**-2.0)
     return gram
 
 

@@ -284,7 +284,10 @@ def fit_figures(regression: Regression, phi: Array, sigma: Array) -> dict[str, A
 
 def _condition(matrix: Array) -> float:
     """Return the 2-norm condition number, infinite for a singular or empty column."""
-    return float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else float("inf")
+    if not np.isfinite(matrix).all():
+        return float("inf")
+    least, *_, most = np.linalg.eigvalsh(matrix.T @ matrix)  # half of the work, and eight digits where it is used
+    return float(np.sqrt(most / least) if least > 1e-8 * most else np.linalg.cond(matrix))
 
 
 def fitted_model(estimate: Estimate, robot: Robot) -> Model:

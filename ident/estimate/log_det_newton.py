@@ -27,7 +27,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.cones import IDENTITY, SYMMETRIC, Coordinates, feasible, least_excess, stated
 from ident.jit import one_thread
 from ident.model.model import Model
-from ident.regression.base import BaseParameters
+from ident.regression.base import BLOCK, BaseParameters
 
 #: What the last step and the multipliers mu change of f, relative to it.
 ACCURACY = 1e-10
@@ -395,7 +395,7 @@ def _factored(root: Array, bands: list[tuple[int, int]], added: Array, E: Array)
     bands: as `_bands` of the rows of root. None where numbers have grown beyond all size.
     """
     from scipy.linalg.blas import dsyrk
-    from scipy.linalg.lapack import dpotrf, dpotrs
+    from scipy.linalg.lapack import dpotrf, dpotrs, dtpqrt
 
     hessian = dsyrk(1.0, root[: bands[1][0] if bands[1:] else len(root)].T, lower=1)
     for (k, c), (end, _) in pairwise([*bands[1:], (len(root), 0)]):
@@ -408,10 +408,7 @@ def _factored(root: Array, bands: list[tuple[int, int]], added: Array, E: Array)
     L, failed = dpotrf(hessian, lower=1, overwrite_a=1, clean=0)  # a quarter faster than the upper one
     if failed or (L.diagonal() < 1e-6 * unit).any():  # the square has lost half of the digits
         unit[unit == 0.0] = 1.0
-        some = np.flatnonzero(added)
-        square = np.zeros((len(some), len(added)))
-        square[np.arange(len(some)), some] = np.sqrt(added[some])
-        R = np.asarray(np.linalg.qr(np.concatenate([root, square]) / unit, mode="r"))
+        R = dtpqrt(0, min(BLOCK, len(unit)), np.diag(np.sqrt(added) / unit), root / unit)[0]
         np.fill_diagonal(R, np.where(np.abs(np.diag(R)) < 1e-13, 1.0, np.diag(R)))
         L = (R * unit).T
     C = dpotrs(L, E.T, lower=1)[0] if len(E) else None

@@ -266,7 +266,12 @@ class Regression:
     @cached_property
     def squared_torques(self) -> Array:
         """Sum of squared measured torques of each joint (n,)."""
-        return np.asarray(np.sum([[r[:, -1] @ r[:, -1] for r in s.factors] for s in self.segments], axis=0))
+        return np.asarray(self.energies.sum(axis=0))
+
+    @cached_property
+    def energies(self) -> Array:
+        """Sum of squared measured torques of each segment and joint (G, n)."""
+        return np.array([[r[:, -1] @ r[:, -1] for r in s.factors] for s in self.segments])
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
@@ -339,9 +344,8 @@ def upper_gram(regression: Regression, factors: tuple[Array, ...], sigma: ArrayL
     """Return the upper half (b + 1, b + 1) of `weighted_gram`, zeros below it; unseen columns as they are."""
     from ident.regression.kernels import add_at, add_square
 
-    b = len(regression.base.names)
-    gram, kept = np.zeros((b + 1, b + 1)), factors is regression.joint_factors
-    add, parts = (add_at, regression.joint_grams) if kept else (add_square, factors)
+    gram = np.zeros((len(regression.base.names) + 1,) * 2)
+    add, parts = (add_at, regression.joint_grams) if factors is regression.joint_factors else (add_square, factors)
     for columns, part, s in zip(regression.columns, parts, np.asarray(sigma, dtype=np.float64), strict=True):
         add(gram, np.ascontiguousarray(part), columns, s**-2.0)
     return gram

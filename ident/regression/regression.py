@@ -282,10 +282,10 @@ class Regression:
     @cached_property
     def seen(self) -> NDArray[np.bool_]:
         """Which base parameters' columns (b,) are more than ROUNDING in these logs."""
-        squares = np.zeros(len(self.base.names))
-        for j, r in enumerate(self.joint_factors):
-            squares[list(self.parameters[j])] += np.einsum("ij,ij->j", r[:, :-1], r[:, :-1])
-        return np.asarray(squares > ROUNDING**2 * squares.max(initial=0.0))
+        squares = np.zeros(len(self.base.names) + 1)
+        for r, columns in zip(self.joint_factors, self.columns, strict=True):
+            squares[columns] += np.einsum("ij,ij->j", r, r)
+        return np.asarray(squares[:-1] > ROUNDING**2 * squares[:-1].max(initial=0.0))
 
     def unseen(self) -> tuple[str, ...]:
         """Base parameters whose column is zero in these logs but for rounding: nothing can be said of them."""
@@ -431,9 +431,8 @@ def _moments(regression: Regression) -> Array:
     Those by the sign of a velocity are moved by its noise at standstill.
     """
     mean = upper_gram(regression, regression.joint_factors, np.sqrt(np.maximum(regression.rows, 1.0)))
-    smooth = [k for k, name in enumerate(regression.base.names) if name.rpartition(".")[2] in SMOOTH]
-    found = mean[np.ix_(smooth, smooth)]
-    return np.asarray(found + np.triu(found, 1).T)
+    smooth = [name.rpartition(".")[2] in SMOOTH for name in regression.base.names] + [False]
+    return np.asarray((mean + np.triu(mean, 1).T)[np.ix_(smooth, smooth)])
 
 
 def _apart(a: Array, b: Array) -> float:

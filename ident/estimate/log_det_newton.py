@@ -137,6 +137,10 @@ class LogDetNewton:
         self._known: dict[float, _Point] = {}  # the first solution at each weight, where the next target starts
         self._halfway: dict[float, _Point] = {}  # on the first central path to each weight, likewise
 
+    def ahead(self, weights: tuple[float, ...]) -> tuple[float, ...]:
+        """Return, of falling weights, those from the last one on that another target was solved at."""
+        return weights[max((k for k, weight in enumerate(weights) if weight in self._known), default=0) :]
+
     def path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         """Return theta (p,) at each of the falling weights, up to the first that is not reached."""
         if not self.interior or self.lost > PATIENCE:

@@ -236,7 +236,7 @@ class Entropic:
     def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
         """Return the solution at one weight; weights: falling ones that lead there, where the way is a long one."""
         if weight > 0.0:
-            *_, last = self.along(weights or (weight,))
+            *_, last = self.along(self._newton.ahead(weights or (weight,)))
             return last
         return self._plain(self._given) or self._stated(self._given, 0.0, None)
 

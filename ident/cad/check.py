@@ -15,7 +15,7 @@ from ident.arrays import Array
 from ident.cad.convention import Convention
 from ident.cad.table import COLUMNS, Cad, Exact, Table, printed
 from ident.errors import CadError
-from ident.spatial.inertia import is_positive_semidefinite, nearest_possible, pseudo_inertia_exact, steiner, symmetric
+from ident.spatial.inertia import can_exist, nearest_possible, steiner, symmetric
 
 #: Radii of gyration of links: outside of them, the unit of the moments of inertia is doubted [m].
 GYRATION = (1e-4, 2.0)
@@ -99,7 +99,7 @@ def _verdict(cad: Cad, i: int, exact: Exact) -> LinkVerdict:
     gap = float(a + b - c)
     far = float(np.linalg.norm([float(h / mass) for h in exact[1:4]]))
     made = replace(made, moments=(a, b, c), triangle_gap=gap, doubts=_doubts(float(mass), far, (a, b, c)))
-    if is_positive_semidefinite(pseudo_inertia_exact(exact)):
+    if can_exist(exact):
         return made
     failures = []
     if a < 0:

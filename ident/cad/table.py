@@ -30,9 +30,9 @@ from ident.errors import CadError, require_known
 from ident.shown import shows
 from ident.spatial.inertia import (
     NATURAL,
+    can_exist,
     consistency,
     from_com,
-    is_positive_semidefinite,
     pseudo_inertia_exact,
     steiner,
     tensor,
@@ -363,7 +363,7 @@ def cad_of(table: Table, source: str = "", sha256: str = "", joint_values: Mappi
     """
     inertials = np.array([[float(x) for x in row] for row in table.exact()]).reshape(-1, 10)
     for i, exact in enumerate(table.exact()):
-        if not is_positive_semidefinite(pseudo_inertia_exact(exact)):
+        if not can_exist(exact):
             body = table.within_rounding(i)
             inertials[i] = inertials[i] if body is None else body
     return Cad(tuple(r.link for r in table.rows), inertials, source, sha256, joint_values or {}, table)

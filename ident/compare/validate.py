@@ -266,8 +266,8 @@ def _allowed(
     if covariance is None or not held_out:
         return None
     part, known = regression.only(held_out), np.nan_to_num(covariance.matrix)
-    each = zip(part.joint_grams, part.parameters, strict=True)
-    squares = np.array([np.sum(gram[:-1, :-1] * known[np.ix_(of, of)]) for gram, of in each])
+    each = zip((F[:, :-1] for F in part.joint_factors), part.parameters, strict=True)
+    squares = np.array([np.sum((R @ known[np.ix_(of, of)]) * R) for R, of in each])
     return half_widths(np.sqrt(np.maximum(squares, 0.0) / np.maximum(part.rows, 1)), covariance.dof)
 
 

@@ -151,27 +151,24 @@ def cluster(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covaria
 def jackknife(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Array:
     """Return d (G, b): the change of phi (b,), about its mean, when each segment in turn is left out."""
     phi = np.asarray(phi, dtype=np.float64)
-    scores = _scores(regression, sigma, phi)
-    scores -= scores.mean(axis=0)  # their sum is zero for least squares; constraints and priors shift it
     whole = upper_gram(regression, regression.joint_factors, sigma)
+    mean = _score(whole, phi) / len(regression.segments)  # zero for least squares; constraints and priors shift it
     seen = np.flatnonzero(regression.seen)
     at = np.s_[:-1, :-1] if len(seen) == len(phi) else np.ix_(seen, seen)
-    changes = np.zeros_like(scores)
-    for change, score, segment in zip(changes, scores, regression.segments, strict=True):
-        rest = upper_gram(regression, segment.factors, sigma)
-        np.subtract(whole, rest, out=rest)
-        change[seen] = _solved(rest[at], np.sqrt(np.diag(whole)[seen]), score[seen])
+    changes, unit = np.zeros((len(regression.segments), len(phi))), np.sqrt(np.diag(whole)[seen])
+    for change, segment in zip(changes, regression.segments, strict=True):
+        gram = upper_gram(regression, segment.factors, sigma)
+        score = _score(gram, phi) - mean
+        np.subtract(whole, gram, out=gram)
+        change[seen] = _solved(gram[at], unit, score[seen])
     return changes
 
 
-def _scores(regression: Regression, sigma: ArrayLike, phi: Array) -> Array:
-    """Return Y' S^-1 (Y phi - tau) of each segment (G, b)."""
-    scores = np.zeros((len(regression.segments), len(phi)))
-    for j, (columns, s) in enumerate(zip(map(list, regression.parameters), np.asarray(sigma), strict=True)):
-        R = np.array([segment.factors[j] for segment in regression.segments])
-        residual = R[:, :, :-1] @ phi[columns] - R[:, :, -1]
-        scores[:, columns] += (residual[:, None] @ R[:, :, :-1])[:, 0] * s**-2.0
-    return scores
+def _score(gram: Array, phi: Array) -> Array:
+    """Return Y' S^-1 (Y phi - tau) (b,) from the upper half (b + 1, b + 1) of the square of S^-1/2 [Y tau]."""
+    from scipy.linalg.blas import dsymv
+
+    return np.asarray(dsymv(1.0, gram.T, np.append(phi, -1.0), lower=1)[:-1])
 
 
 def default_covariance(regression: Regression, sigma: ArrayLike, phi: ArrayLike) -> Covariance:
@@ -290,16 +287,19 @@ def effective_samples(regression: Regression, sigma: ArrayLike) -> float:
     factor = regression.factor(sigma)
     white, squares = _whitening(factor)
     white = white * regression.seen[:, None]
-    spread, freedom = float(np.sum((_scores(regression, sigma, phi) @ white) ** 2)), 0.0
+    spread = freedom = 0.0
     for segment in regression.segments:
         if squares:
-            gram = upper_gram(regression, segment.factors, sigma)[:-1, :-1]
-            h = dsygst(gram.T, factor[:-1, :-1].T, lower=1)[0]  # R'^-1 H_s R^-1, its lower half
+            gram = upper_gram(regression, segment.factors, sigma)
+            score = _score(gram, phi) @ white
+            h = dsygst(gram[:-1, :-1].T, factor[:-1, :-1].T, lower=1)[0]  # R'^-1 H_s R^-1, its lower half
             freedom += float(np.trace(h) - 2.0 * np.sum(h * h) + np.sum(h.diagonal() ** 2))
         else:
-            x = weighted_rows(regression, segment.factors, sigma)[:, :-1] @ white
-            h = x.T @ x
+            rows = weighted_rows(regression, segment.factors, sigma)
+            x = rows[:, :-1] @ white
+            score, h = (rows @ np.append(phi, -1.0)) @ x, x.T @ x
             freedom += float(np.trace(h) - np.sum(h * h))
+        spread += float(score @ score)
     return count * freedom / spread if spread > 0.0 and freedom > 1e-6 else count
 
 

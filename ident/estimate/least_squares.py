@@ -17,9 +17,9 @@ from ident.errors import EstimationError
 from ident.logs.motion import Motion
 from ident.model.model import Model
 from ident.model.standard import Offset
-from ident.regression.base import BaseParameters, base_parameters, stacked
+from ident.regression.base import BaseParameters, base_parameters, r_factor, stacked
 from ident.regression.compress import Columns, compress, packed_columns, pieces
-from ident.regression.regression import Regression, all_but_each, left_out, squared_residuals, upper_gram
+from ident.regression.regression import Regression, all_but_each, left_out, lengths, squared_residuals, upper_gram
 from ident.spatial.inertia import INERTIAL
 
 _ROUNDS = 5
@@ -108,12 +108,11 @@ def _laws(regression: Regression) -> NDArray[np.bool_]:
 
 def _left(regression: Regression, columns: NDArray[np.bool_]) -> Array:
     """Return the sum of squares of each torque (n,) that these of the base parameters' columns (b,) leave."""
-    chosen = [
-        r[:, [*columns[list(k)], True]] for r, k in zip(regression.joint_factors, regression.parameters, strict=True)
-    ]
-    return np.array(
-        [np.sum((r[:, :-1] @ solved(r) - r[:, -1]) ** 2) if r.shape[1] > 1 else r[:, -1] @ r[:, -1] for r in chosen]
-    )
+    chosen = np.append(columns, True)
+    each = [r_factor(r[:, chosen[k]]) for r, k in zip(regression.joint_factors, regression.columns, strict=True)]
+    told = (len(R) == 1 or regular(R[:, :-1] / lengths(R[:, :-1])) for R in each)
+    pairs = zip(each, told, strict=True)
+    return np.array([R[-1, -1] ** 2 if all_ else np.sum((R @ np.append(solved(R), -1.0)) ** 2) for R, all_ in pairs])
 
 
 def _noise(regression: Regression, none: NDArray[np.bool_]) -> Array:
@@ -155,7 +154,7 @@ def torque_findings(regression: Regression, joints: tuple[str, ...]) -> tuple[tu
             f"{what} of '{joints[j]}' (without motor, or not recorded?): its equation counts no more than that of"
             " the noisiest joint. If a motor drives it, give its torque, or the `gain` nan"
         )
-    energy = np.array([[r[:, -1] @ r[:, -1] for r in s.factors] for s in regression.segments])
+    energy = regression.energies
     same = ~(np.abs(energy[:, :, None] - energy[:, None]) > 1e-9 * energy[:, None]).any(axis=0)
     for i, j in zip(*np.nonzero(np.triu(same & ~constant & ~constant[:, None], 1)), strict=True):
         pair = f"'{joints[i]}' and '{joints[j]}'"
@@ -178,9 +177,9 @@ def solved(factor: Array, least: float = _SINGULAR) -> Array:
     seen = scale > 0
     scale = np.where(seen, scale, 1.0)
     if regular(R / scale):
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.lapack import dtrtrs
 
-        return np.asarray(solve_triangular(R[:-1], z[:-1], check_finite=False))
+        return np.asarray(dtrtrs(R[:-1].T, z[:-1], lower=1, trans=1)[0])
     try:
         found = np.linalg.lstsq(R / scale, z, rcond=least)[0]
     except np.linalg.LinAlgError:  # divide and conquer does not always end
@@ -212,7 +211,9 @@ def regular(R: Array) -> bool:
     """Return whether R (b + 1, b), columns of length one, is triangular and far from singular: all is determined."""
     from scipy.linalg.lapack import dgecon
 
-    if R.shape[0] != R.shape[1] + 1 or not R.shape[1] or np.tril(R, -1).any():
+    from ident.regression.kernels import is_upper
+
+    if R.shape[0] != R.shape[1] + 1 or not R.shape[1] or not is_upper(R):
         return False
     found, _ = dgecon(R[:-1], np.abs(R[:-1]).sum(axis=0).max())  # R is its own LU
     return bool(found > _REGULAR)
@@ -227,11 +228,14 @@ def _roughly(regression: Regression, sigma: Array) -> Array:
 def columns_factor(regression: Regression, sigma: ArrayLike) -> Array:
     """Return a triangle R (b or more, b) with the singular values of the regressor, joints divided by sigma (n,)."""
     found = _normal(regression, sigma)
-    return regression.factor(sigma)[:, :-1] if found is None else found[0]
+    return regression.factor(sigma)[:, :-1] if found is None else np.tril(found[0])
 
 
 def _normal(regression: Regression, sigma: ArrayLike) -> tuple[Array, Array] | None:
-    """Return Cholesky's factor (b, b) of the normal equations and their phi (b,), None where digits are too few."""
+    """Return Cholesky's factor (b, b), a lower half, of the normal equations and their phi (b,).
+
+    None where digits are too few.
+    """
     from scipy.linalg.lapack import dposv
 
     if not regression.seen.all():
@@ -239,7 +243,7 @@ def _normal(regression: Regression, sigma: ArrayLike) -> tuple[Array, Array] | N
     gram = upper_gram(regression, regression.joint_factors, sigma)
     R, phi, failed = dposv(gram[:-1, :-1].T, gram[:-1, -1], lower=1)
     enough = not failed and (R.diagonal() > _DIGITS * np.sqrt(gram.diagonal()[:-1])).all()
-    return (np.tril(R), phi) if enough else None
+    return (R, phi) if enough else None
 
 
 def triangular(rows: Array, centre: Array) -> tuple[Array, Array]:

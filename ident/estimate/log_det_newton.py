@@ -27,7 +27,7 @@ from ident.estimate.bounds import Bounds
 from ident.estimate.cones import IDENTITY, SYMMETRIC, Coordinates, feasible, least_excess, stated
 from ident.jit import one_thread
 from ident.model.model import Model
-from ident.regression.base import BaseParameters
+from ident.regression.base import BLOCK, BaseParameters
 
 #: What the last step and the multipliers mu change of f, relative to it.
 ACCURACY = 1e-10
@@ -136,6 +136,10 @@ class LogDetNewton:
         self.lost = 0.0
         self._known: dict[float, _Point] = {}  # the first solution at each weight, where the next target starts
         self._halfway: dict[float, _Point] = {}  # on the first central path to each weight, likewise
+
+    def ahead(self, weights: tuple[float, ...]) -> tuple[float, ...]:
+        """Return, of falling weights, those from the last one on that another target was solved at."""
+        return weights[max((k for k, weight in enumerate(weights) if weight in self._known), default=0) :]
 
     def path(self, factor: Array, samples: float, weights: Sequence[float]) -> list[Array]:
         """Return theta (p,) at each of the falling weights, up to the first that is not reached."""
@@ -395,29 +399,26 @@ def _factored(root: Array, bands: list[tuple[int, int]], added: Array, E: Array)
     bands: as `_bands` of the rows of root. None where numbers have grown beyond all size.
     """
     from scipy.linalg.blas import dsyrk
-    from scipy.linalg.lapack import dpotrf, dpotrs
+    from scipy.linalg.lapack import dpotrf, dpotrs, dtpqrt
 
-    hessian = dsyrk(1.0, root[: bands[1][0] if bands[1:] else len(root)].T)
+    hessian = dsyrk(1.0, root[: bands[1][0] if bands[1:] else len(root)].T, lower=1)
     for (k, c), (end, _) in pairwise([*bands[1:], (len(root), 0)]):
-        hessian[c:, c:] += dsyrk(1.0, root[k:end, c:].T)
+        hessian[c:, c:] += dsyrk(1.0, root[k:end, c:].T, lower=1)
     diagonal = hessian.T.reshape(-1)[:: len(hessian) + 1]
     diagonal += added
     if not diagonal.max() < 1e200:
         return None
     unit = np.sqrt(diagonal)
-    R, failed = dpotrf(hessian, overwrite_a=1, clean=0)
-    if failed or (R.diagonal() < 1e-6 * unit).any():  # the square has lost half of the digits
+    L, failed = dpotrf(hessian, lower=1, overwrite_a=1, clean=0)  # a quarter faster than the upper one
+    if failed or (L.diagonal() < 1e-6 * unit).any():  # the square has lost half of the digits
         unit[unit == 0.0] = 1.0
-        some = np.flatnonzero(added)
-        square = np.zeros((len(some), len(added)))
-        square[np.arange(len(some)), some] = np.sqrt(added[some])
-        R = np.asarray(np.linalg.qr(np.concatenate([root, square]) / unit, mode="r"))
+        R = dtpqrt(0, min(BLOCK, len(unit)), np.diag(np.sqrt(added) / unit), root / unit)[0]
         np.fill_diagonal(R, np.where(np.abs(np.diag(R)) < 1e-13, 1.0, np.diag(R)))
-        R *= unit
-    C = dpotrs(R, E.T)[0] if len(E) else None
+        L = (R * unit).T
+    C = dpotrs(L, E.T, lower=1)[0] if len(E) else None
 
     def step(gradient: Array) -> Array:
-        d = dpotrs(R, gradient)[0]
+        d = dpotrs(L, gradient, lower=1)[0]
         return np.asarray(-d if C is None else C @ np.linalg.lstsq(E @ C, E @ d)[0] - d)
 
     return step

@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ident.arrays import Array, frozen
+from ident.arrays import Array, frozen, or_one
 from ident.errors import ModelError
 from ident.estimate.covariance import determined, deviations
 from ident.model.model import Model
@@ -30,7 +30,7 @@ from ident.regression.base import r_factor
 from ident.regression.regression import Regression, lengths
 from ident.robot.robot import Robot
 from ident.shown import shows
-from ident.spatial.inertia import PSEUDO_INERTIA_MAP, consistency, from_com, pseudo_inertia, to_com
+from ident.spatial.inertia import PSEUDO_INERTIA_MAP, consistency, from_pseudo_inertia, pseudo_inertia, to_com
 
 DENSITY = 2000.0  # kg/m^3: between a hollow aluminium link and a solid one
 SLENDERNESS = 0.1  # radius of a link against its length
@@ -126,16 +126,15 @@ def neutral_inertials(robot: Robot) -> Array:
         ends.append(np.mean(carried, axis=0) if carried else np.zeros(3))
     lengths = np.linalg.norm(ends, axis=1)
     typical = lengths[lengths > 0].mean() if (lengths > 0).any() else np.clip(robot.reach / robot.n, 0.1, 0.5)
-    bodies = []
-    for end, length in zip(ends, lengths, strict=True):
-        radius = max(SLENDERNESS * length, STOUTNESS * typical)
-        rod = max(float(length), 2.0 * radius)
-        mass = DENSITY * np.pi * radius**2 * rod
-        along = end / length if length > 0 else np.array([0.0, 0.0, 1.0])
-        across = mass * (3 * radius**2 + rod**2) / 12
-        inertia = across * np.eye(3) + (mass * radius**2 / 2 - across) * np.outer(along, along)
-        bodies.append(from_com(mass, end / 2, inertia))
-    return np.array(bodies)
+    radius = np.maximum(SLENDERNESS * lengths, STOUTNESS * typical)
+    rod = np.maximum(lengths, 2.0 * radius)
+    mass = DENSITY * np.pi * radius**2 * rod
+    along = np.where(lengths[:, None] > 0, np.array(ends) / or_one(lengths)[:, None], [0.0, 0.0, 1.0])
+    J = np.zeros((robot.n, 4, 4))  # of 1 kg about the centre, then about the frame
+    J[:, :3, :3] = np.multiply.outer(radius**2 / 4, np.eye(3))
+    J[:, :3, :3] += (rod**2 / 12 - radius**2 / 4)[:, None, None] * along[:, :, None] * along[:, None]
+    centre = np.column_stack([np.array(ends) / 2, np.ones(robot.n)])
+    return from_pseudo_inertia(mass[:, None, None] * (J + centre[:, :, None] * centre[:, None]))
 
 
 def _nearest(body: Array) -> str:
@@ -224,9 +223,11 @@ def weightless(robot: Robot, regression: Regression, prior: Prior) -> tuple[str,
 
 def _shapes(bodies: Array) -> tuple[Array, Array, Array]:
     """Return mass (n,), centre (n, 3) and principal radii of gyration about it (n, 3), ascending, of bodies (n, 10)."""
-    mass, centre, inertia = (np.array(x) for x in zip(*map(to_com, bodies), strict=True))
-    moments = np.maximum(np.linalg.eigvalsh(inertia), 0.0)
-    return mass, centre, np.sqrt(moments / np.where(mass == 0.0, 1.0, mass)[:, None])
+    mass, some = bodies[:, 0], np.where(bodies[:, 0] == 0.0, 1.0, bodies[:, 0])[:, None]
+    c = np.where(mass[:, None] == 0.0, 0.0, bodies[:, 1:4] / some)
+    spread = np.linalg.eigvalsh(pseudo_inertia(bodies)[:, :3, :3] - mass[:, None, None] * c[:, :, None] * c[:, None])
+    moments = np.maximum(spread.sum(axis=1)[:, None] - spread[:, ::-1], 0.0)
+    return mass, c, np.sqrt(moments / some)
 
 
 class Metric(Protocol):
@@ -401,9 +402,8 @@ def _vague(model: Model, regression: Regression, prior: Prior, sigma: Array, fac
     return found
 
 
-def settled(model: Model, regression: Regression, prior: Prior, sigma: Array, theta: Array) -> Array:
-    """Return theta (p,) with the values, to the last digit, of the terms that the logs leave open."""
-    _, pinned = drawn_factor(model, regression, prior, sigma)
+def settled(model: Model, regression: Regression, prior: Prior, pinned: Sequence[int], theta: Array) -> Array:
+    """Return theta (p,) with the values, to the last digit, of the terms that the logs leave open, and those pinned."""
     open_ = ~(regression.base.K[regression.seen] != 0).any(axis=0)
     open_[[regression.base.kept[k] for k in pinned]] = True
     open_[: model.n_rigid] = False

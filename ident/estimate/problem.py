@@ -25,6 +25,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -206,9 +207,15 @@ class Task:
     sigma: Array
     exist: bool = True
 
+    @cached_property
+    def drawn(self) -> tuple[Array, list[int]]:
+        """What `drawn_factor` makes of the regression."""
+        return drawn_factor(self.model, self.regression, self.prior, self.sigma)
+
     def written(self, theta: Array, regression: Regression) -> Array:
         """Return theta (p,), fitted to a regression, with the digits that are written."""
-        theta = settled(self.model, regression, self.prior, self.sigma, theta)
+        task = self if regression is self.regression else replace(self, regression=regression)
+        theta = settled(self.model, regression, self.prior, task.drawn[1], theta)
         return written_within(self.model, theta, self.prior, self.bounds) if self.exist else rounded(theta)
 
 
@@ -229,7 +236,7 @@ class Entropic:
     def solved(self, weight: float, weights: tuple[float, ...] = ()) -> Solution:
         """Return the solution at one weight; weights: falling ones that lead there, where the way is a long one."""
         if weight > 0.0:
-            *_, last = self.along(weights or (weight,))
+            *_, last = self.along(self._newton.ahead(weights or (weight,)))
             return last
         return self._plain(self._given) or self._stated(self._given, 0.0, None)
 
@@ -296,7 +303,7 @@ class Entropic:
         return found if found.accurate else self._program.stated(*given, weight, found.theta, seconds)
 
     def _of(self, task: Task) -> tuple[Array, float]:
-        return drawn_factor(task.model, task.regression, task.prior, task.sigma)[0], samples(task.regression)
+        return task.drawn[0], samples(task.regression)
 
 
 class Quadratic:

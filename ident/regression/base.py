@@ -53,19 +53,12 @@ def stacked(factors: Sequence[Array]) -> Array:
 
 
 def gram_of(R: Array) -> Array:
-    """Return R'R (k, k), its upper half at least: of a triangular R at a third of the cost of the product.
+    """Return the upper half of R'R (k, k), zeros below it: of a triangular R at a third of the cost of the product."""
+    from ident.regression.kernels import add_square
 
-    LAPACK has U U' only: R read backwards is the transpose of such a U, and U U' read backwards is R'R.
-    """
-    from scipy.linalg.lapack import dlauum
-
-    from ident.regression.kernels import is_upper
-
-    k = R.shape[1]
-    if k < LARGE or len(R) != k or not is_upper(R):
-        return np.asarray(R.T @ R)
-    found, _ = dlauum(np.ascontiguousarray(R).reshape(-1)[::-1].copy().reshape(k, k).T, overwrite_c=1)
-    return np.asarray(found.T.reshape(-1)[::-1].reshape(k, k))
+    found = np.zeros((R.shape[1], R.shape[1]))
+    add_square(found, R, np.arange(len(found)), 1.0)
+    return found
 
 
 #: Largest coefficient of a grouping in units of the robot's length: groupings of MDH tables reach 3.2.

@@ -84,11 +84,55 @@ def add_at(whole: Any, part: Any, places: Any, weight: float) -> None:
             b = end[b]
 
 
-@cached_njit(error_model="numpy")
+@cached_njit(fastmath={"reassoc"}, error_model="numpy")
 def is_upper(R: Any) -> bool:
     """Return whether there are zeros only below the diagonal of R (m, k)."""
     for i in range(1, R.shape[0]):
-        for j in range(min(i, R.shape[1])):
-            if R[i, j] != 0.0:
-                return False
+        below = 0.0
+        for x in R[i, :i]:
+            below += abs(x)
+        if below != 0.0:
+            return False
     return True
+
+
+@cached_njit(fastmath={"contract"}, error_model="numpy")
+def add_square(whole: Any, R: Any, places: Any, weight: float) -> None:
+    """Add weight times the upper half of R'R to these rising places of that of `whole`; R (m, k) is read four by four.
+
+    A triangle takes a third of the work of the product. LAPACK's dlauum, which wants it turned round, is no faster.
+    """
+    m, k = R.shape
+    rows = 0 if is_upper(R) else m
+    p0, p1, p2, p3 = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for a in range(0, k, 4):
+        b, c, d = min(a + 1, k - 1), min(a + 2, k - 1), min(a + 3, k - 1)
+        n, end = k - a, max(rows, min(a + 4, m))
+        p0[:n] = p1[:n] = p2[:n] = p3[:n] = 0.0
+        for r in range(0, end - 3, 4):
+            w, x, y, z = R[r], R[r + 1], R[r + 2], R[r + 3]
+            wa, wb, wc, wd = w[a], w[b], w[c], w[d]
+            xa, xb, xc, xd = x[a], x[b], x[c], x[d]
+            ya, yb, yc, yd = y[a], y[b], y[c], y[d]
+            za, zb, zc, zd = z[a], z[b], z[c], z[d]
+            w, x, y, z = w[a:], x[a:], y[a:], z[a:]
+            for i in range(n):
+                e, f, g, h = w[i], x[i], y[i], z[i]
+                p0[i] += wa * e + xa * f + ya * g + za * h
+                p1[i] += wb * e + xb * f + yb * g + zb * h
+                p2[i] += wc * e + xc * f + yc * g + zc * h
+                p3[i] += wd * e + xd * f + yd * g + zd * h
+        for r in range(end - end % 4, end):
+            w = R[r, a:]
+            wa, wb, wc, wd = R[r, a], R[r, b], R[r, c], R[r, d]
+            for i in range(n):
+                e = w[i]
+                p0[i] += wa * e
+                p1[i] += wb * e
+                p2[i] += wc * e
+                p3[i] += wd * e
+        for j, p in enumerate((p0, p1, p2, p3)):
+            if a + j < k:
+                row = whole[places[a + j]]
+                for i in range(j, n):
+                    row[places[a + i]] += weight * p[i]

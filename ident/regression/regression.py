@@ -266,7 +266,12 @@ class Regression:
     @cached_property
     def squared_torques(self) -> Array:
         """Sum of squared measured torques of each joint (n,)."""
-        return np.asarray(np.sum([[r[:, -1] @ r[:, -1] for r in s.factors] for s in self.segments], axis=0))
+        return np.asarray(self.energies.sum(axis=0))
+
+    @cached_property
+    def energies(self) -> Array:
+        """Sum of squared measured torques of each segment and joint (G, n)."""
+        return np.array([[r[:, -1] @ r[:, -1] for r in s.factors] for s in self.segments])
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
@@ -277,10 +282,10 @@ class Regression:
     @cached_property
     def seen(self) -> NDArray[np.bool_]:
         """Which base parameters' columns (b,) are more than ROUNDING in these logs."""
-        squares = np.zeros(len(self.base.names))
-        for j, r in enumerate(self.joint_factors):
-            squares[list(self.parameters[j])] += np.einsum("ij,ij->j", r[:, :-1], r[:, :-1])
-        return np.asarray(squares > ROUNDING**2 * squares.max(initial=0.0))
+        squares = np.zeros(len(self.base.names) + 1)
+        for r, columns in zip(self.joint_factors, self.columns, strict=True):
+            squares[columns] += np.einsum("ij,ij->j", r, r)
+        return np.asarray(squares[:-1] > ROUNDING**2 * squares[:-1].max(initial=0.0))
 
     def unseen(self) -> tuple[str, ...]:
         """Base parameters whose column is zero in these logs but for rounding: nothing can be said of them."""
@@ -337,13 +342,12 @@ def weighted_gram(regression: Regression, factors: tuple[Array, ...], sigma: Arr
 
 def upper_gram(regression: Regression, factors: tuple[Array, ...], sigma: ArrayLike) -> Array:
     """Return the upper half (b + 1, b + 1) of `weighted_gram`, zeros below it; unseen columns as they are."""
-    from ident.regression.kernels import add_at
+    from ident.regression.kernels import add_at, add_square
 
-    b = len(regression.base.names)
-    gram = np.zeros((b + 1, b + 1))
-    squares = regression.joint_grams if factors is regression.joint_factors else map(gram_of, factors)
-    for columns, square, s in zip(regression.columns, squares, np.asarray(sigma, dtype=np.float64), strict=True):
-        add_at(gram, square, columns, s**-2.0)
+    gram = np.zeros((len(regression.base.names) + 1,) * 2)
+    add, parts = (add_at, regression.joint_grams) if factors is regression.joint_factors else (add_square, factors)
+    for columns, part, s in zip(regression.columns, parts, np.asarray(sigma, dtype=np.float64), strict=True):
+        add(gram, np.ascontiguousarray(part), columns, s**-2.0)
     return gram
 
 
@@ -427,9 +431,8 @@ def _moments(regression: Regression) -> Array:
     Those by the sign of a velocity are moved by its noise at standstill.
     """
     mean = upper_gram(regression, regression.joint_factors, np.sqrt(np.maximum(regression.rows, 1.0)))
-    smooth = [k for k, name in enumerate(regression.base.names) if name.rpartition(".")[2] in SMOOTH]
-    found = mean[np.ix_(smooth, smooth)]
-    return np.asarray(found + np.triu(found, 1).T)
+    smooth = [name.rpartition(".")[2] in SMOOTH for name in regression.base.names] + [False]
+    return np.asarray((mean + np.triu(mean, 1).T)[np.ix_(smooth, smooth)])
 
 
 def _apart(a: Array, b: Array) -> float:

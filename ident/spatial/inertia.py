@@ -135,9 +135,17 @@ def steiner(mass: float | Fraction, com: ArrayLike | Sequence[Fraction]) -> NDAr
 
 def pseudo_inertia_exact(inertials: Iterable[float | Fraction]) -> list[list[Fraction]]:
     """Return the pseudo-inertia of one body (10,) in exact rational arithmetic."""
-    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (Fraction(x) for x in inertials)
-    half = (xx + yy + zz) / 2
-    return [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz], [hx, hy, hz, m]]
+    whole, unit = _whole(inertials)
+    return [[Fraction(x, unit) for x in row] for row in whole]
+
+
+def _whole(inertials: Iterable[float | Fraction]) -> tuple[list[list[int]], int]:
+    """Return the pseudo-inertia of one body (10,) times a number that makes it whole, and that number."""
+    ratios = [x.as_integer_ratio() for x in inertials]
+    unit = 2 * math.lcm(*(below for _, below in ratios))
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (above * (unit // below) for above, below in ratios)
+    half = (xx + yy + zz) // 2  # all are even
+    return [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz], [hx, hy, hz, m]], unit
 
 
 _UNITS = np.array([pseudo_inertia_exact(unit) for unit in np.eye(10)], dtype=np.float64)
@@ -229,15 +237,20 @@ def consistency(inertials: ArrayLike) -> Consistency:
     mass, _, inertia = to_com(p)
     finite = bool(np.isfinite(inertia).all())
     a, b, c = (float(x) for x in np.linalg.eigvalsh(inertia)) if finite else (-np.inf, np.inf, np.inf)
-    return Consistency(mass, (a, b, c), a + b - c, is_positive_semidefinite(pseudo_inertia_exact(p)))
+    return Consistency(mass, (a, b, c), a + b - c, can_exist(p.tolist()))
 
 
 def tensor_can_exist(about_com: Iterable[float]) -> bool:
     """Decide exactly, on these very numbers, whether a tensor xx xy xz yy yz zz about the centre of mass can exist."""
-    return is_positive_semidefinite(pseudo_inertia_exact([0.0] * 4 + [float(x) for x in about_com]))
+    return can_exist([0.0] * 4 + [float(x) for x in about_com])
 
 
-def is_positive_semidefinite(matrix: list[list[Fraction]]) -> bool:
+def can_exist(inertials: Iterable[float | Fraction]) -> bool:
+    """Decide exactly, on these very numbers, whether a body (10,) can exist."""
+    return is_positive_semidefinite(_whole(inertials)[0])
+
+
+def is_positive_semidefinite(matrix: Sequence[Sequence[Fraction | int]]) -> bool:
     """Decide exactly whether a symmetric rational matrix is positive semidefinite (elimination in whole numbers)."""
     unit = math.lcm(*(x.denominator for row in matrix for x in row))
     a = [[x.numerator * (unit // x.denominator) for x in row] for row in matrix]

@@ -281,7 +281,7 @@ class Fit:
         """Return which numbers of CAD, a Cad or inertials (n, 10), the logs contradict, confirm or cannot tell."""
         from ident.compare import compare_with
 
-        return compare_with(self.estimate, *self._cad(cad))
+        return compare_with(self.estimate, *self._cad(cad), self.model.robot if self.model else None)
 
     def export(
         self, name: str, path: str | Path, validation: Validation | None = None, *, unvalidated: bool = False

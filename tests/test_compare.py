@@ -50,12 +50,12 @@ def test_true_cad_agrees_and_a_wrong_mass_is_found():
 @pytest.mark.parametrize("factor", [0.8, 1.0, 1.25, 2.5])
 def test_a_factor_of_all_numbers_is_told_and_one_of_a_link_is_none(factor):
     c = case()
-    scaled = compare_with(c.wls, c.inertials / factor, {}, "cad.csv")
+    scaled = compare_with(c.wls, c.inertials / factor, {}, "cad.csv", c.robot)
     assert scaled.factor == pytest.approx(factor, rel=0.03)
     assert (scaled.factor == 1.0) == (factor == 1.0)
     one = c.inertials.copy()
     one[1] *= 1.5
-    assert compare_with(c.wls, one, {}, "cad.csv").factor == 1.0
+    assert compare_with(c.wls, one, {}, "cad.csv", c.robot).factor == 1.0
 
 
 def test_numbers_of_a_row():

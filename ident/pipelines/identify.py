@@ -302,10 +302,10 @@ def compare(estimate: str | Path, robot: str | Path | None = None, cad: str | Pa
     if cad is not None:
         table = read_cad(cad)
         require_consistent(table)
-        return compare_with(found, table.for_robot(arm), table.joint_values, Path(cad).name)
+        return compare_with(found, table.for_robot(arm), table.joint_values, Path(cad).name, arm)
     if arm.inertials is None:
         raise CadError("gives no inertials to compare with", file=robot, fix="Add --cad with a CAD table")
-    return compare_with(found, arm.inertials, {}, Path(robot).name)
+    return compare_with(found, arm.inertials, {}, Path(robot).name, arm)
 
 
 def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Tell = logged) -> Result:

@@ -298,7 +298,7 @@ def compared(loaded: Loaded, estimate: Estimate) -> Comparison | None:
     if loaded.cad is None:
         return None
     require_same_model(loaded, estimate)
-    return compare_with(estimate, loaded.cad, loaded.joint_values, loaded.cad_source or "")
+    return compare_with(estimate, loaded.cad, loaded.joint_values, loaded.cad_source or "", loaded.robot)
 
 
 def truth_of(loaded: Loaded, estimate: Estimate) -> TruthComparison | None:

@@ -143,7 +143,7 @@ class Known:
             every = made.term_columns(*states, signals=motion.signals())
             each = (every[:, a : a + BLOCK].T for a in range(0, every.shape[1], BLOCK))
             blocks = (np.ascontiguousarray(in_eights(part)) for part in each)
-            thin = np.concatenate(list(thinned(blocks, motion.decimation))).T
+            thin = np.ascontiguousarray(np.concatenate(list(thinned(blocks, motion.decimation))).T)
             ends = np.cumsum([len(entries(term, model.robot)) for term in new.values()])
             had = had | dict(zip(new, np.split(thin, ends), strict=False))
         self._terms[_moved(motion)] = {name: had[name] for name in names}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
-from ident.estimate.least_squares import solved, squared_left_out
+from ident.estimate.least_squares import solved, squared_errors, without_each
 from ident.logs.check import out_of_reach
 from ident.logs.filter import BLOCK, decimate, thinned
 from ident.logs.motion import Motion
@@ -80,7 +80,7 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
     first = len(columns.base.kept) + len(_WIDTHS) * n
     own = [*range(first), *range(first + len(_WAYS) * n, given.factors[0].shape[1])]  # without what remembers
     factors = [r_factor(factor[:, own]) for factor in given.factors]
-    plain = replace(given, factors=factors, errors=_left_out(factors, given.ways))
+    plain = _judged(given.ways, zero, factors)
     without, found = alone.searched(plain), beside.searched(given)
     fewer = found.ways.shape[1] < without.ways.shape[1]
     remembers = found.errors.sum() < (1.0 if fewer else 1.0 - REMEMBERED) ** 2 * without.errors.sum()
@@ -91,11 +91,15 @@ def delays(model: Model, motion: Motion, *, base: BaseParameters | None = None) 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Delays `late` (n,) [s] along `ways` (n, k), factors of s stretches with them, squared errors (s,) left out."""
+    """Delays `late` (n,) [s] along `ways` (n, k), factors of s stretches with them, squared errors (s,) left out.
+
+    rest: the factors of all other stretches.
+    """
 
     ways: Array
     late: Array
     factors: list[Array]
+    rest: list[Array]
     errors: Array
 
 
@@ -129,11 +133,11 @@ class _Search:
             r_factor(np.concatenate([A[part][k[part]] for A, k in zip(rows, self.keep.T, strict=True)]))
             for part in np.array_split(np.arange(len(self.keep)), FOLDS)
         ]
-        return _Found(ways, late, factors, _left_out(factors, ways[:, :0]))
+        return _judged(ways, late, factors)
 
     def searched(self, found: _Found) -> _Found:
         """Return delays along more ways, as long as each takes TRIED from the error."""
-        while ways := _late_ways(found.factors, found.ways):
+        while ways := _late_ways(found):
             tried = (self.refined(replace(found, ways=np.column_stack([found.ways, way]))) for way in ways)
             best = min((x for x in tried if x is not None), key=lambda x: float(x.errors.sum()), default=found)
             if best.errors.sum() > (1.0 - TRIED) ** 2 * found.errors.sum():
@@ -156,18 +160,23 @@ class _Search:
         return found
 
 
-def _late_ways(factors: list[Array], ways: Array) -> list[Array]:
-    """Return which joints may be late (n,) besides those of `ways` (n, k), where one takes TRIED from the error.
+def _judged(ways: Array, late: Array, factors: list[Array]) -> _Found:
+    rest = without_each(factors)
+    return _Found(ways, late, factors, rest, _left_out(factors, rest, ways[:, :0]))
+
+
+def _late_ways(found: _Found) -> list[Array]:
+    """Return which joints may be late (n,) besides those of its ways, where one takes TRIED from the error.
 
     All together, and the single joint that takes most.
     """
-    n = len(ways)
+    n, ways = len(found.ways), found.ways
     if ways.shape[1] == n:
         return []
     free = [way for way in (np.ones(n), *np.eye(n)) if not (way == ways.T).all(axis=1).any()]
-    errors = [float(_left_out(factors, np.column_stack([ways, way])).sum()) for way in free]
+    errors = [_left_out(found.factors, found.rest, np.column_stack([ways, way])).sum() for way in free]
     best = free[int(np.argmin(errors))]
-    if min(errors) > (1.0 - TRIED) ** 2 * _left_out(factors, ways).sum():
+    if min(errors) > (1.0 - TRIED) ** 2 * _left_out(found.factors, found.rest, ways).sum():
         return []
     return [way for way in free if way.all() or way is best]
 
@@ -242,15 +251,21 @@ def _rows(
     return found
 
 
-def _left_out(factors: list[Array], ways: Array) -> Array:
-    """Return the squared error of each stretch when it is left out, with delays free along `ways` (n, k)."""
-    return squared_left_out([_along(factor, ways) for factor in factors])
+def _left_out(factors: list[Array], rest: list[Array], ways: Array) -> Array:
+    """Return the squared error of each stretch, fitted to the rest of them, with delays free along `ways` (n, k)."""
+    return squared_errors(*([_along(factor, ways) for factor in each] for each in (factors, rest)))
 
 
 def _along(rows: Array, ways: Array) -> Array:
-    """Return rows with the delays along `ways` (n, k) in place of those of the joints."""
+    """Return a factor with the delays along `ways` (n, k) in place of those of the joints."""
     first = rows.shape[1] - 1 - len(ways)
-    return np.column_stack([rows[:, :first], rows[:, first:-1] @ ways, rows[:, -1]])
+    last = np.column_stack([rows[:, first:-1] @ ways, rows[:, -1]])
+    if np.tril(rows[:, :first], -1).any():
+        return np.column_stack([rows[:, :first], last])
+    triangle = np.zeros((first + last.shape[1],) * 2)  # of the last columns alone it is none as they are
+    triangle[:first] = np.column_stack([rows[:first, :first], last[:first]])
+    triangle[first:, first:] = r_factor(last[first:])
+    return triangle
 
 
 def late_positions(model: Model, motions: Iterable[Motion], base: BaseParameters | None = None) -> tuple[float, ...]:

@@ -236,14 +236,17 @@ def _scaled(model: Model, regression: Regression, prior: Prior, sigma: Array) ->
 
 def _scale(model: Model, regression: Regression, prior: Prior, sigma: Array) -> float:
     """Return the common factor of the prior's bodies that explains the logs best, joint terms being free."""
-    from scipy.optimize import lsq_linear
-
     factor, K, rigid = regression.factor(sigma), regression.base.K, model.n_rigid
     bodies = K[:, :rigid] @ prior.inertials.ravel()
     A = factor[:, :-1] @ np.column_stack([bodies, K[:, rigid:]])
     unit = lengths(A)
     low = np.append(0.0, np.where(model.nonnegative, 0.0, -np.inf))
-    return float(np.clip(lsq_linear(A / unit, factor[:, -1], (low, np.inf)).x[0] / unit[0], 1.0 / SCALE, SCALE))
+    x = np.linalg.lstsq(A / unit, factor[:, -1], rcond=-1)[0]
+    if (x < low).any():
+        from scipy.optimize import lsq_linear  # half of SciPy, for friction that is below zero alone
+
+        x = lsq_linear(A / unit, factor[:, -1], (low, np.inf)).x
+    return float(np.clip(x[0] / unit[0], 1.0 / SCALE, SCALE))
 
 
 def _within_one_error(errors: Array) -> Array:

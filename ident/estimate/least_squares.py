@@ -194,9 +194,17 @@ def squared_left_out(factors: Sequence[Array], judged: Sequence[Array] | None = 
 
     judged: the same stretches, where they are judged otherwise than fitted.
     """
-    others = all_but_each(factors, lambda a, b: stacked([a, b]))
-    each = (solved(stacked(rest), _PREDICTING) for rest in others)
-    pairs = zip(judged or factors, each, strict=True)
+    return squared_errors(judged or factors, without_each(factors))
+
+
+def without_each(factors: Sequence[Array]) -> list[Array]:
+    """Return the factor of all but each of them."""
+    return list(map(stacked, all_but_each(factors, lambda a, b: stacked([a, b]))))
+
+
+def squared_errors(judged: Sequence[Array], fitted: Sequence[Array]) -> Array:
+    """Return the squared error of each factor [R z], predicted by the least squares of the one it is paired with."""
+    pairs = zip(judged, (solved(factor, _PREDICTING) for factor in fitted), strict=True)
     return np.array([np.sum((factor @ np.append(phi, -1.0)) ** 2) for factor, phi in pairs])
 
 

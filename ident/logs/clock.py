@@ -10,7 +10,6 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ident.arrays import Array
@@ -166,9 +165,10 @@ def _correlated(q: Array, kernels: Sequence[Array]) -> list[Array]:
     blocks = -(-found // taps)  # each of so many sums, from twice as many rows
     rows = np.zeros((q.shape[1], (blocks + 1) * taps))
     rows[:, : len(q)] = q.T
-    windows = sliding_window_view(rows, 2 * taps, axis=1)[:, ::taps]
+    apart = rows.reshape(len(rows), -1, taps)
     shifted = [np.stack([np.pad(k, (i, taps - i)) for i in range(taps)], axis=1) for k in kernels]
-    return [(windows @ s).reshape(len(rows), -1)[:, :found] for s in shifted]
+    each = (apart[:, :-1] @ s[:taps] + apart[:, 1:] @ s[taps:] for s in shifted)
+    return [sums.reshape(len(rows), -1)[:, :found] for sums in each]
 
 
 def _repeated(log: Log, steps: Array) -> Iterator[tuple[NDArray[np.int_], float]]:

@@ -33,13 +33,13 @@ def _pass(
     for i in range(rows):
         u = load(source, at[0] + i * at[1])
         y = b00 * u + p0
-        p0, q0 = b01 * u - a01 * y + q0, b02 * u - a02 * y
+        p0, q0 = b01 * u + q0 - a01 * y, b02 * u - a02 * y
         u = b10 * y + p1
-        p1, q1 = b11 * y - a11 * u + q1, b12 * y - a12 * u
+        p1, q1 = b11 * y + q1 - a11 * u, b12 * y - a12 * u
         y = b20 * u + p2
-        p2, q2 = b21 * u - a21 * y + q2, b22 * u - a22 * y
+        p2, q2 = b21 * u + q2 - a21 * y, b22 * u - a22 * y
         u = b30 * y + p3
-        p3, q3 = b31 * y - a31 * u + q3, b32 * y - a32 * u
+        p3, q3 = b31 * y + q3 - a31 * u, b32 * y - a32 * u
         store(target, to[0] + i * to[1], u)
     store(state, g, p0)
     store(state, g + groups, q0)

@@ -97,7 +97,7 @@ class Log:
 
     def _checked(self, what: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         try:
-            array = np.array(value, dtype=np.float64, order="C")
+            array = np.array(value, dtype=np.float64, order="F")  # joints are looked at one by one
         except (TypeError, ValueError):
             raise LogError(f"{what} must be numbers", key=self.name) from None
         if array.shape != shape:
@@ -430,7 +430,7 @@ def _joint_values(signal: Signal, columns: Chunk, robot: Robot, manifest: Manife
         raise LogError("offset of position is not one per joint", file=manifest.file)
     if np.size(signal.saturation) not in (1, n):
         raise LogError("saturation of torque is not one per joint", file=manifest.file)
-    values = np.empty((len(columns[0]), n))
+    values = np.empty((n, len(columns[0]))).T
     factors = np.nan_to_num(gains) * [si_factor(u, signal.quantity) for u in units]
     with np.errstate(all="ignore"):  # what is not finite is refused with its rows, by Log
         for j, column in enumerate(columns):

@@ -260,14 +260,18 @@ def prepare(log: Log, p: Processing, rate_hz: float, ends: tuple[bool, bool]) ->
     before, after = log.margin
     first = max(begin, _index(t, log.t[before]))
     stop = min(end, _index(t, log.t[-after]) if after else len(t))
-    later = np.clip(np.searchsorted(log.t, t), 0, len(log.t) - 1)  # beside a torque that is cut off, filters smear it
+
+    def smeared(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:  # by filters, over the samples beside them
+        later = np.clip(np.searchsorted(log.t, t), 0, len(log.t) - 1)
+        return np.asarray(rows[later] | rows[np.maximum(later - 1, 0)])
+
     cut = saturated(log.tau)
-    cut = cut[later] | cut[np.maximum(later - 1, 0)] | np.isin(log.joints, log.unknown)
+    cut = (smeared(cut) if cut.any() else np.zeros(tau.shape, dtype=bool)) | np.isin(log.joints, log.unknown)
     if lacking.any():
         near = ceil(max(min(edge_s) * rate, min(edge_samples)) - 1e-6)
         for a, b in runs(lacking).tolist():
             lacking[a:b] = b - a > BRIDGED * near * rate_hz / rate
-        cut |= _nearby((lacking[later] | lacking[np.maximum(later - 1, 0)])[:, None], near)
+        cut |= _nearby(smeared(lacking)[:, None], near)
     return Prepared(t, q, qd, qdd, tau, noise, cut, first, stop, begin, end, warm)
 
 

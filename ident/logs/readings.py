@@ -67,10 +67,11 @@ def least_noise(tau: Array) -> Array:
     steps = np.array([position_quantum(x) or 0.0 for x in part.T]) / np.sqrt(12.0)
     if len(part) < 4 * _ORDER:
         return np.asarray(steps)
-    found, apart = np.full(part.shape[1], np.inf), np.ascontiguousarray(part.T)
-    for k in range(1, _ORDER + 1):
-        apart = np.diff(apart, axis=1)
-        size, usual = np.abs(apart), _MEDIAN * np.sqrt(comb(2 * k, k))
+    found, apart = np.full(part.shape[1], np.inf), [np.ascontiguousarray(part.T)]
+    for _ in range(_ORDER):
+        apart.append(np.diff(apart[-1], axis=1))
+    for k in range(_ORDER, 0, -1):  # the highest order is the least of a smooth signal
+        size, usual = np.abs(apart[k]), _MEDIAN * np.sqrt(comb(2 * k, k))
         lower = 2 * np.count_nonzero(size < (found * usual)[:, None], axis=1) >= size.shape[1]  # a median takes longer
         found[lower] = np.minimum(found[lower], np.median(size[lower], axis=1, overwrite_input=True) / usual)
     return np.asarray(np.maximum(found, steps))

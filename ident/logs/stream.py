@@ -232,7 +232,7 @@ def _joined(parts: list[Log]) -> Log:
 def _cut(log: Log, start: int, stop: int, margin: tuple[int, int]) -> Log:
     if (start, stop, margin) == (0, len(log.t), log.margin):
         return log
-    part = _with_rows(log, log.each(lambda x: x[start:stop].copy()))
+    part = _with_rows(log, log.each(lambda x: x[start:stop].copy("K")))
     object.__setattr__(part, "first_row", log.first_row + start)
     object.__setattr__(part, "first_line", None if log.first_line is None else log.first_line + start)
     object.__setattr__(part, "margin", margin)

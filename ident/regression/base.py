@@ -24,6 +24,8 @@ from ident.shown import Shown, shows
 
 #: Columns from which it pays to make use of zeros below the diagonal; columns that LAPACK turns at a time.
 LARGE, BLOCK = 128, 16
+#: Factors that are turned at once.
+MANY = 128
 
 
 def r_factor(a: Array) -> Array:
@@ -37,8 +39,10 @@ def r_factor(a: Array) -> Array:
 def stacked(factors: Sequence[Array]) -> Array:
     """Return R (k, k) of factors (k, k) one below the other: a third of the work of `r_factor` where all are upper.
 
-    Many small ones are nevertheless turned faster all at once.
+    Many small ones are nevertheless turned faster all at once, as many as the cache holds.
     """
+    if len(factors) > MANY:
+        return stacked([stacked(factors[k : k + MANY]) for k in range(0, len(factors), MANY)])
     k = factors[0].shape[1]
     if (len(factors) == 1 and k < LARGE) or (len(factors) > 2 and k < LARGE // 2):
         return factors[0] if len(factors) == 1 else r_factor(np.concatenate(factors))

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count, repeat
+from itertools import count, islice, repeat
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ Keyed = dict[str | tuple[str, int], Segment]
 _CHUNK = 8192  # rows per piece: large enough for every core, small enough for the cache
 #: Numbers of the bodies' rows that are kept for models of other terms.
 KEPT = 8_000_000
+#: Joint terms whose columns are made at once, which are long before they are thinned.
+TERMS = 28
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,16 +140,20 @@ class Known:
         """Return the joint terms' columns (rows,) of a motion, thinned, one for each of the model's `term_entries`."""
         had, names = self._terms.get(_moved(motion), {}), [repr(term) for term in model.terms]
         new = {name: term for name, term in zip(names, model.terms, strict=True) if name not in had}
-        if new:
-            made = replace(model, terms=tuple(new.values()))
-            every = made.term_columns(*states, signals=motion.signals())
-            each = (every[:, a : a + BLOCK].T for a in range(0, every.shape[1], BLOCK))
-            blocks = (np.ascontiguousarray(in_eights(part)) for part in each)
-            thin = np.concatenate(list(thinned(blocks, motion.decimation))).T
-            ends = np.cumsum([len(entries(term, model.robot)) for term in new.values()])
-            had = had | dict(zip(new, np.split(thin, ends), strict=False))
+        for k in range(0, len(new), TERMS):
+            some = dict(islice(new.items(), k, k + TERMS))
+            had = had | dict(zip(some, _thin(replace(model, terms=tuple(some.values())), motion, states), strict=True))
         self._terms[_moved(motion)] = {name: had[name] for name in names}
         return [column for name in names for column in had[name]]
+
+
+def _thin(model: Model, motion: Motion, states: tuple[Array, ...]) -> list[Array]:
+    """Return the columns (k, rows) of each of a model's joint terms, thinned; states: as of `Bodies`."""
+    every, step = model.term_columns(*states, signals=motion.signals()), 4 * BLOCK  # these rows are short ones
+    blocks = (np.ascontiguousarray(in_eights(every[:, a : a + step].T)) for a in range(0, every.shape[1], step))
+    thin = np.ascontiguousarray(np.concatenate(list(thinned(blocks, motion.decimation))).T)
+    ends = np.cumsum([len(entries(term, model.robot)) for term in model.terms])
+    return np.split(thin, ends)[:-1]
 
 
 def _moved(motion: Motion) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import accumulate, chain
 from typing import TypeVar
 
@@ -29,6 +29,7 @@ ALIKE = 0.03
 #: The same where one motion was logged on another day, or filtered otherwise, by arms of so many joints: at most 0.153,
 #: of different motions 0.20 and more (44 draws of six-axis arms).
 AGAIN, MANY = 0.175, 6
+TOGETHER, FEW = 256, 4  # recordings that are compared with all before at once; every so many columns tell most apart
 #: Kinds of parameters whose columns are smooth functions of the motion.
 SMOOTH = (*INERTIAL, DriveInertia.kind.name, Viscous.kind.name)
 _T = TypeVar("_T")
@@ -365,8 +366,7 @@ def lengths(columns: Array) -> Array:
 def squared_residuals(regression: Regression, factors: tuple[Array, ...], phi: Array) -> Array:
     """Return ||Y_j phi - tau_j||^2 of each joint (n,) from per-joint factors."""
     whole = np.append(phi, -1.0)
-    left = [r @ whole[columns] for r, columns in zip(factors, regression.columns, strict=True)]
-    return np.array([x @ x for x in left])
+    return np.array([np.sum((r @ whole[at]) ** 2) for r, at in zip(factors, regression.columns, strict=True)])
 
 
 def repeats_joined(regression: Regression) -> Regression:
@@ -380,9 +380,9 @@ def repeats_joined(regression: Regression) -> Regression:
         parts.setdefault(segment.recording, []).append(segment)
     if len(parts) <= 1:
         return regression
-    moments = {name: _moments(replace(regression, segments=tuple(part))) for name, part in parts.items()}
-    motions: dict[str, list[str]] = {}
-    for name, first in _first_alike(moments).items():
+    moments = np.array([_moments(replace(regression, segments=tuple(part))) for part in parts.values()])
+    motions: dict[int, list[str]] = {}
+    for name, first in zip(parts, _first_alike(moments).tolist(), strict=True):
         motions.setdefault(first, []).append(name)
     if len(motions) == len(parts):
         return regression
@@ -398,46 +398,46 @@ def repeated_in(recording: Regression, whole: Regression) -> str | None:
     return next((name for name, found in other if _apart(own, found) < most), None)
 
 
-def _first_alike(moments: dict[str, Array]) -> dict[str, str]:
-    """Return the first recording of each one's motion.
+def _first_alike(moments: Array) -> NDArray[np.intp]:
+    """Return the first recording (r,) that shows each one's motion; moments (r, s, s): of each.
 
     Few pairs are compared in full. With s = (x - c) / (x + c) of the diagonals x, for any positive c, the difference of
-    two s is at most that of their x against the mean of these: |s - s'| <= ALIKE b where the motions are one.
+    two s is at most that of x against the mean of these: |s - s'| <= ALIKE b where the motions are one; and no part
+    of the moments is farther apart than the whole.
     """
-    names, diagonals = list(moments), np.array([np.diag(found) for found in moments.values()])
+    first, b, diagonals = np.arange(len(moments)), moments.shape[1], np.einsum("kii->ki", moments)
+    few = np.ascontiguousarray(moments[:, ::FEW, ::FEW])
     centre = np.median(diagonals, axis=0)
-    size = diagonals + centre
-    signs = (diagonals - centre) / or_one(size)
+    signs = (diagonals - centre) / or_one(diagonals + centre)
     squares = np.sum(signs**2, axis=1)
-    most = (ALIKE * diagonals.shape[1]) ** 2 * (1.0 + 1e-9) + 1e-9
-    found: dict[str, str] = {}
-    kept: list[int] = []  # the first of each motion
-    rows, lengths_ = np.empty_like(signs), np.empty_like(squares)
-    for k, name in enumerate(names):
-        count = len(kept)
-        near = lengths_[:count] + squares[k] - 2.0 * rows[:count] @ signs[k] < most
-        same = (kept[i] for i in np.flatnonzero(near) if _apart(moments[name], moments[names[kept[i]]]) < ALIKE)
-        first = next(same, None)
-        found[name] = name if first is None else names[first]
-        if first is None:
-            rows[count], lengths_[count] = signs[k], squares[k]
-            kept.append(k)
-    return found
+    most = (ALIKE * b) ** 2 * (1.0 + 1e-9) + 1e-9
+    for begin in range(0, len(first), TOGETHER):
+        stop = min(begin + TOGETHER, len(first))
+        near = squares[begin:stop, None] + squares[:stop] - 2.0 * signs[begin:stop] @ signs[:stop].T < most
+        for k in range(begin, stop):
+            some = np.flatnonzero(near[k - begin, :k] & (first[:k] == np.arange(k)))
+            some = some[(_apart(few[k], few[some]) * few.shape[1]) ** 2 < most]
+            first[k] = next((i for i in some if _apart(moments[k], moments[i]) < ALIKE), k)
+    return first
 
 
 def _moments(regression: Regression) -> Array:
-    """Return the mean products (s, s) of the smooth columns, which the motion alone decides.
-
-    Those by the sign of a velocity are moved by its noise at standstill.
-    """
+    """Return the mean products (s, s) of the smooth columns: noise at standstill moves those by the sign of a speed."""
     mean = upper_gram(regression, regression.joint_factors, np.sqrt(np.maximum(regression.rows, 1.0)))
-    smooth = [name.rpartition(".")[2] in SMOOTH for name in regression.base.names] + [False]
-    return np.asarray((mean + np.triu(mean, 1).T)[np.ix_(smooth, smooth)])
+    found = mean[_smooth(regression.base.names)]
+    return np.asarray(found + np.triu(found, 1).T)
 
 
-def _apart(a: Array, b: Array) -> float:
-    share = 1.0 / or_one((a.diagonal() + b.diagonal()) / 2)
-    return float(np.sqrt(share @ (a - b) ** 2 @ share)) / len(a)
+@lru_cache(maxsize=4)
+def _smooth(names: tuple[str, ...]) -> tuple[NDArray[np.intp], ...]:
+    return np.ix_(*[[k for k, name in enumerate(names) if name.rpartition(".")[2] in SMOOTH]] * 2)
+
+
+def _apart(one: Array, others: Array) -> Array:
+    """Return the root mean square difference (...) of moments (s, s) from others (..., s, s), columns scaled to one."""
+    share = 1.0 / or_one((one.diagonal() + others.diagonal(axis1=-2, axis2=-1)) / 2)
+    squares = ((one - others) ** 2 @ share[..., None])[..., 0]
+    return np.asarray(np.sqrt((squares * share).sum(axis=-1)) / len(one))
 
 
 def _joined(each: list[list[Segment]]) -> list[Segment]:

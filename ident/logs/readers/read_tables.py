@@ -308,7 +308,7 @@ def read_parquet(request: Request) -> Iterator[dict[str, Chunk]]:
     import pyarrow.parquet as pq
 
     try:  # without these two arguments it holds the whole file; where that is small, no page can claim to be larger
-        streamed = BLOCK if request.path.stat().st_size > HELD else 0
+        streamed = BLOCK // 8 if request.path.stat().st_size > HELD else 0
         with pq.ParquetFile(request.path, pre_buffer=False, buffer_size=streamed) as source:
             wanted = _parquet_columns(request, source.schema_arrow)
             groups, before = _row_groups(request, source)

@@ -358,7 +358,7 @@ def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> N
 
 def _differs(result: Result) -> Iterator[Warned]:
     """Yield that the numbers of the CAD file, or of the robot's own, are off by more than right ones mostly are."""
-    experiment, far = result.loaded.experiment, result.comparison.far if result.comparison is not None else ()
+    experiment, far = result.loaded.experiment, result.comparison.wrong if result.comparison is not None else ()
     if far:
         most = max(far, key=lambda r: abs(r.difference) / r.scale)
         share = f"{most.name} by {100 * abs(most.difference) / most.scale:.0f} % of the numbers in it"

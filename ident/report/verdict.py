@@ -108,11 +108,11 @@ def _beside_cad(estimate: Estimate, comparison: Comparison | None) -> str:
         first = estimate.noted[0].short.partition(" (")[0] + "?" * bool(estimate.noted[0].rivals)
         first += ", ..." * (len(estimate.noted) > 1)
         return f"; {plural(len(estimate.noted), 'mistake')} in {estimate.noted[0].file} {spoil} nothing here ({first})"
-    far = 0 if comparison is None else len(comparison.far)
+    far = 0 if comparison is None else len(comparison.wrong)
     if comparison is None or not far:
         return ""
-    compared = comparison.count("contradicted") + comparison.count("agrees")
-    said = f"; {comparison.source} is far off in {far} of {compared} numbers (`ident cad doctor` looks for mistakes)"
+    tested = comparison.tested
+    said = f"; {comparison.source} is far off in {far} of {tested} numbers (`ident cad doctor` looks for mistakes)"
     if comparison.factor == 1.0 or _scale(estimate, comparison):
         return said
     more = f"as where all torques are counted {comparison.factor:.3g} times (constants, gears), or its masses are wrong"

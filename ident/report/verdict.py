@@ -68,7 +68,8 @@ def questions(
     mostly = missed[worst] > LACKS_JOINT or _missed(estimate)[0] > LACKS
     answer = "Mostly" if mostly else "Yes"
     if not complete(estimate):
-        answer, left = "No", f"{left}; what acts there is not in [model]: elastic drives, backlash, cables, motors at their limits?"
+        answer = "No"
+        left += "; [model] lacks what acts there (elastic drives, backlash, cables, a touch, motors at their limits)"
     told = [f"Is the model complete? {answer}: {left}."]
     doubts = [*(cause.short for cause in estimate.causes), *estimate.implausible]
     if estimate.feasible is False:

@@ -117,7 +117,7 @@ def with_springs(loaded: Loaded, springs: Mapping[tuple[str, str], str], told: l
     for (joint, what), evidence in springs.items():
         more = lacked(joint, what)
         asked = "a spring" if what == SPRING else "a balancer"
-        line = below("model", *lines(more))
+        line = below("model", *lines(more)) + ", the wave that any balancer has," * (what != SPRING)
         told.append(
             Warned("model", "elastic", f"CAD's links ask for {asked} at '{joint}' ({evidence}): {line} is taken")
         )

@@ -52,6 +52,8 @@ _HELPS = 0.99
 #: Share of the error of all joints that is left where another robot is worth the name: a law that the model lacks looks
 #: like a length that is off as well.
 _OTHER_HELPS = 0.85
+#: Nor is anything a fault that makes the error of all joints so many times as large.
+_SPOILS = 2.0
 #: Of a joint's squared error, for a body that is left out, with ten numbers of its own, or numbers that logs ask for.
 _EXTRA = 0.5
 
@@ -176,6 +178,8 @@ def told_of(weigher: Weigher, reading: Reading, search: Search, faults: Sequence
     for fault in (_doubted(x, reading.robot) for x in faults):
         moves = (*moves, fault.move)
         after = _told(weigher, reading, search, search.space.of(search.table, moves))
+        if after.relative > _SPOILS * before.relative:  # one that others make up for, which are none by themselves
+            break
         kind = fault.kind if fault.kind.startswith("torque") or fault.kind in _ELSEWHERE else f"CAD {fault.kind}"
         mend = _mend(fault, table, reading.robot)
         file = table.described.offset_in if fault.what.startswith("its zero") else None

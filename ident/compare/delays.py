@@ -34,7 +34,7 @@ _WIDTHS = (0.03, 0.15, 0.5)
 _WAYS = (0.0001, 0.0005, 0.002, 0.008)
 #: Delays are looked for within so many seconds or samples, whichever is more, and one of all joints within so many
 #: seconds; passes, and the change [samples] after which there is no other.
-REACH_S, REACH, REACH_ALL_S, _PASSES, _CHANGE = 0.02, 5.0, 0.06, 10, 0.02
+REACH_S, REACH, REACH_ALL_S, _PASSES, _CHANGE = 0.02, 5.0, 0.15, 10, 0.02
 #: Times are one that differ by this share of a step at most.
 _SAME = 1e-9
 #: No joint's residual counts as smaller than this share of the largest.

@@ -241,8 +241,10 @@ def doctored(result: Result, tell: Tell) -> tuple[Estimate, tuple[Warned, ...], 
     if estimate.causes and (own := _of_own_model(result.loaded, estimate.causes, tell)):
         return replace(estimate, causes=(own,)), (), None
     beyond += mirrored(result.loaded.robot, moved) if estimate.causes and moved else ()
-    if beyond and not any("position" in c.what for c in estimate.causes):  # whatever else seems wrong follows from it
-        return replace(estimate, causes=certain(result, beyond)), (), None
+    if beyond:  # whatever else seems wrong follows from it
+        seen = tuple(c for c in estimate.causes if "position" in c.what)
+        others = (c for c in estimate.causes if seen and c not in seen)
+        return replace(estimate, causes=(*(seen or certain(result, beyond)), *others)), (), None
     if estimate.causes and (locked := list(tied(result.loaded))):
         leaders = {joint for joint, _, _ in locked}
         others = (c for c in estimate.causes if leaders.isdisjoint(c.where.split(" and ")))

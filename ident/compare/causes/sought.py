@@ -23,9 +23,10 @@ from ident.arrays import Array
 from ident.compare.causes import undone
 from ident.compare.causes.geometries import Described, File
 from ident.compare.causes.mistakes import Mistake, Size, transmission, zero
+from ident.compare.causes.normal import solved
 from ident.compare.causes.reading import Reading, Rows
 from ident.compare.causes.undone import Without
-from ident.compare.causes.weighing import Weighed, Weigher, last_link, solved
+from ident.compare.causes.weighing import Weighed, Weigher, last_link
 from ident.estimate.prior import Prior
 from ident.robot.robot import Robot
 from ident.tables import below

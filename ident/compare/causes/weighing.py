@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ident.arrays import Array
+from ident.compare.causes.normal import Blocks, factor_of, solved, solved_for
 from ident.compare.causes.reading import STRETCHES, Reading, Rows
 from ident.dynamics.rigid_body import inverse_dynamics
 from ident.errors import IdentError
@@ -32,10 +34,6 @@ from ident.model.term import names
 from ident.regression.base import BaseParameters
 from ident.regression.compress import Columns, packed_columns, rows_with, state_rows
 
-#: Of a normal matrix with a unit diagonal: what is added to it, so that what no row shows is not told from others.
-_RIDGE = 1e-10
-#: Of the largest square of a column: what may be rounding.
-_ROUNDING = 1e-18
 #: Of the square of a change that a value makes: what is left of one that parameters make up for.
 _SPANNED = 1e-7
 #: No error counts as smaller than this share of the torque.
@@ -48,7 +46,9 @@ _ALIKE = 0.1
 #: Rows of a recording for each column of a joint that is fitted to it alone.
 _ENOUGH = 10
 #: Columns of readings that are kept, for most mistakes leave those of the states, or of joint terms, as they are.
-_KEPT = 6
+_KEPT = 9
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Weigher:
     def __init__(self, model: Model, rows: Rows, prior: Prior):
         self._model, self.rows, self._prior = model, rows, prior
         self._columns: dict[tuple[str, str], Columns] = {}
-        self._made: dict[tuple[object, ...], Array] = {}
+        self._made: dict[tuple[object, ...], Any] = {}
         self.independent = float(len(rows.keep))
         self.plain = self.weighed(Reading.plain(model.robot), left_out=False)
         if self.takes_load(self.plain):
@@ -134,14 +134,9 @@ class Weigher:
         """
         columns, keep = self.columns(reading), self.kept(reading)
         n, p = reading.robot.n, len(columns.base.kept)
-        Y, tau = self.packed(columns, reading)
-        rows = keep if weights is None else keep * np.sqrt(weights)[:, None]
-        blocks = [
-            np.column_stack([Y[:, start : stop - 1], tau[:, j]]) * rows[:, j, None]
-            for j, (start, stop) in enumerate(columns.span)
-        ]
+        blocks, tau = self._blocks(columns, reading, weights)
         places = [np.ix_([*used, p], [*used, p]) for used in columns.parameters]
-        grams, counts = [block.T @ block for block in blocks], np.maximum(keep.sum(axis=0), 1)
+        grams, counts = blocks.grams(tau), np.maximum(keep.sum(axis=0), 1)
 
         def summed(parts: Sequence[Array], noise: Array) -> Array:
             whole = np.zeros((p + 1, p + 1))
@@ -166,12 +161,12 @@ class Weigher:
         if left_out:
             errors = np.zeros((STRETCHES, n))
             for k, (first, last) in enumerate(self.rows.stretches):
-                parts = [block[first:last] for block in blocks]
-                without = solved(whole - summed([x.T @ x for x in parts], noise))
+                without = solved(whole - summed(blocks.grams(tau, k), noise))
                 for j, used in enumerate(columns.parameters):
-                    left, tau = parts[j] @ np.append(without[list(used)], -1.0), parts[j][:, -1]
+                    part = tau[first:last, j]
+                    left = blocks.rows[j][first:last] @ without[list(used)] - part
                     # what only this stretch shows is no evidence: to say nothing of it errs by the torque
-                    errors[k, j] = min(left @ left, tau @ tau) / max(int(keep[first:last, j].sum()), 1)
+                    errors[k, j] = min(left @ left, part @ part) / max(int(keep[first:last, j].sum()), 1)
             some = np.array([keep[first:last].any() for first, last in self.rows.stretches])
             errors[~some] = errors[some].mean(axis=0)  # a stretch that is ignored is no evidence
         found = Weighed(reading, 0.0, errors, torques, noise, phi, whole)
@@ -244,10 +239,9 @@ class Weigher:
         for j, ((start, stop), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
             cross[list(used)] += Y[:, start : stop - 1].T @ (weights[:, j] * d[:, j])
         G = state.gram[:-1, :-1]
-        size = _size(G)
-        solved = np.linalg.solve(G / np.outer(size, size) + _RIDGE * np.eye(len(G)), cross / size) / size
-        left = dd - float(cross @ solved)
-        along = rd - float((state.gram[:-1, -1] - G @ state.phi) @ solved)
+        hidden = solved_for(G, cross)
+        left = dd - float(cross @ hidden)
+        along = rd - float((state.gram[:-1, -1] - G @ state.phi) @ hidden)
         if left <= _SPANNED * dd:
             return 0.0, 0.0
         share = self.independent / max(len(self.rows.keep), 1)
@@ -280,11 +274,8 @@ class Weigher:
         """
         rows = reading.of(self.rows)
         tau = self.rows.left(rows.tau)
-        robot, own = columns.model.robot, columns.model.terms[len(self._model.terms) :]
-        states = (*reading.moved, robot.fingerprint(), repr(own))
-        rubbing = tuple((k, exponents.tobytes()) for k, exponents in reading.rubbing)
-        key = *states, reading.weightless.tobytes(), reading.warming.tobytes(), rubbing, reading.blurred
-        Y = self._once(key, lambda: self.rows.left(self._columns_of(columns, reading, rows)))
+        key = self._key(columns, reading)
+        Y: Array = self._once(key, lambda: self.rows.left(self._columns_of(columns, reading, rows)))
         for stretches, body in reading.loads:
             at = self.rows.within(stretches)
             for joint, ((start, _), used) in enumerate(zip(columns.span, columns.parameters, strict=True)):
@@ -292,13 +283,32 @@ class Weigher:
                     tau[at, joint] -= Y[at, start + place] * body[i]
         return Y, tau
 
+    def _key(self, columns: Columns, reading: Reading) -> tuple[object, ...]:
+        """Return what tells the columns of a reading from others'."""
+        own = columns.model.terms[len(self._model.terms) :]
+        states = (*reading.moved, columns.model.robot.fingerprint(), repr(own))
+        rubbing = tuple((k, exponents.tobytes()) for k, exponents in reading.rubbing)
+        return *states, reading.weightless.tobytes(), reading.warming.tobytes(), rubbing, reading.blurred
+
+    def _blocks(self, columns: Columns, reading: Reading, weights: Array | None) -> tuple[Blocks, Array]:
+        """Return the columns of the rows that count, and torques (N, n), times the roots of weights (N,)."""
+        Y, tau = self.packed(columns, reading)
+        rows = self.kept(reading).astype(float) if weights is None else self.kept(reading) * np.sqrt(weights)[:, None]
+
+        def made() -> Blocks:
+            each = (Y[:, start : stop - 1] * rows[:, j, None] for j, (start, stop) in enumerate(columns.span))
+            return Blocks(list(each), self.rows.stretches)
+
+        key = "blocks", *self._key(columns, reading), reading.ignored
+        return (self._once(key, made) if weights is None else made()), tau * rows
+
     def _columns_of(self, columns: Columns, reading: Reading, rows: Rows) -> Array:
         """Return the packed columns (M, width) of the samples that a reading makes of the rows."""
         model = columns.model
         key = "terms", *reading.moved, repr(model.terms[len(self._model.terms) :])
         # friction was chosen for velocities as they are declared: a clock that is off bends its law, and tells nothing
         qd = reading.clock * rows.qd
-        terms = self._once(key, lambda: model.term_columns(rows.q, qd, rows.qdd, signals=rows.signals))
+        terms: Array = self._once(key, lambda: model.term_columns(rows.q, qd, rows.qdd, signals=rows.signals))
         packed = rows_with(columns, rows.q, rows.qd, rows.qdd, terms)
         if reading.weightless.any():
             still = reading.robot.with_gravity(np.zeros(3))
@@ -318,18 +328,19 @@ class Weigher:
                 packed[part] = _filtered(packed[part], rows.t[part], reading.blurred)
         return packed
 
-    def _once(self, key: tuple[object, ...], make: Callable[[], Array]) -> Array:
+    def _once(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
         """Return what is made anew only where it is none of the last that were asked for."""
-        found = self._made.pop(key, None)
-        self._made[key] = make() if found is None else found
+        found: Any = self._made.pop(key, None)
+        made: _T = make() if found is None else found
+        self._made[key] = made
         if len(self._made) > _KEPT:
             del self._made[next(iter(self._made))]
-        return self._made[key]
+        return made
 
     def _possible(self, columns: Columns, whole: Array, samples: float) -> Array | None:
         """Return theta (p,) of links that can exist; None where none are found."""
         model, base = columns.model, columns.base
-        factor = _factor(whole)
+        factor = factor_of(whole)
         prior = neutral_prior(model.robot) if all(self._prior.neutral) else self._prior  # as large as that robot
         try:
             with np.errstate(all="ignore"):
@@ -409,28 +420,6 @@ def _filtered(x: Array, t: Array, constant: float) -> Array:
     return np.asarray(lfilter([share], [1.0, share - 1.0], x, axis=0, zi=(1.0 - share) * x[:1])[0])
 
 
-def _size(G: Array) -> Array:
-    """Return the lengths of the columns behind a Gram matrix, that of the longest for those that are rounding."""
-    squares = np.diag(G)
-    most = float(squares.max(initial=0.0)) or 1.0
-    return np.asarray(np.sqrt(np.where(squares > _ROUNDING * most, squares, most)))
-
-
 def last_link(parameters: Sequence[int], n: int) -> dict[int, int]:
     """Return which of a joint's columns, of these parameters, are which of the last link's ten."""
     return {place: i - 10 * (n - 1) for place, i in enumerate(parameters) if 10 * (n - 1) <= i < 10 * n}
-
-
-def solved(gram: Array) -> Array:
-    """Return the least squares of a Gram matrix of [Y tau]."""
-    G, g = gram[:-1, :-1], gram[:-1, -1]
-    size = _size(G)
-    unit = G / np.outer(size, size) + _RIDGE * np.eye(len(G))
-    return np.asarray(np.linalg.solve(unit, g / size) / size)
-
-
-def _factor(gram: Array) -> Array:
-    """Return an upper triangular R with R' R the Gram matrix, but for its rounding."""
-    size = _size(gram)
-    unit = gram / np.outer(size, size) + _RIDGE * np.eye(len(gram))
-    return np.asarray(np.linalg.cholesky(unit).T * size)

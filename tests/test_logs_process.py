@@ -571,3 +571,10 @@ def test_noise_is_the_least_that_the_first_eight_differences_leave():
     assert least_noise(tau)[1] == pytest.approx(1e-3, rel=0.1)
     assert (least_noise(tau[:31]) == 0.0).all()
     assert (least_noise(tau[:32]) > 0.0).all()
+
+
+@pytest.mark.parametrize("columns", [3, 8, 16])
+def test_columns_that_are_stored_one_after_the_other_are_filtered_as_rows_are(columns):
+    x = np.random.default_rng(columns).normal(size=(400, columns))
+    for filtered in (lambda y: low_pass(y, 20.0, 200.0, 3), lambda y: decimate(y, (4,))):
+        np.testing.assert_array_equal(filtered(np.asfortranarray(x)), filtered(x))

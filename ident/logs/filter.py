@@ -138,9 +138,9 @@ def low_pass(x: Array, cutoff_hz: float | None, rate_hz: float, order: int, key:
 
 
 def in_eights(x: Array) -> Array:
-    """Return x (N, k) as (N, 8 g), with columns of zeros; x itself where it has as many."""
+    """Return x (N, k) as (N, 8 g) row by row, with columns of zeros; x itself where it is that."""
     if x.shape[1] % 8 == 0:
-        return x
+        return np.ascontiguousarray(x)
     found = np.zeros((len(x), x.shape[1] + -x.shape[1] % 8))
     found[:, : x.shape[1]] = x
     return found

@@ -150,7 +150,7 @@ class Known:
 def _thin(model: Model, motion: Motion, states: tuple[Array, ...]) -> list[Array]:
     """Return the columns (k, rows) of each of a model's joint terms, thinned; states: as of `Bodies`."""
     every, step = model.term_columns(*states, signals=motion.signals()), 4 * BLOCK  # these rows are short ones
-    blocks = (np.ascontiguousarray(in_eights(every[:, a : a + step].T)) for a in range(0, every.shape[1], step))
+    blocks = (in_eights(every[:, a : a + step].T) for a in range(0, every.shape[1], step))
     thin = np.ascontiguousarray(np.concatenate(list(thinned(blocks, motion.decimation))).T)
     ends = np.cumsum([len(entries(term, model.robot)) for term in model.terms])
     return np.split(thin, ends)[:-1]

@@ -142,6 +142,8 @@ def ordinary(tied: Sequence[Candidate], now: Weighed, noise: Array) -> bool:
     """
     several, left = len(tied) > 1, now.channels(now.left)
     missed, fell = float(left.sum() - np.sum(np.square(noise))), left - tied[0].weighed.channels(tied[0].weighed.left)
+    if fell.sum() <= 0.0 and tied[0].mistake.where in ("all joints", "time"):
+        return True
     little = fell.sum() < TAKES[several] * missed and bool(np.all(fell <= OWN[several] * left))
     if little and missed > MUCH**2 * now.torques.sum():
         return True

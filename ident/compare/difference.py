@@ -1,6 +1,4 @@
-"""Base parameters as identified against other values of them: CAD's, the truth's, an earlier result's, or those of the
-other robots of a fleet.
-"""
+"""Base parameters as identified against other values: CAD's, the truth's, an earlier result's, or other robots'."""
 
 from __future__ import annotations
 
@@ -46,6 +44,8 @@ SOME = 0.1
 #: 0.04 at most where all torques were counted wrongly (6 robots), 2 with a tool that the table lacks. It is looked for
 #: in so many postures, at joints with more than the last share of the largest torque.
 SCALED, ALIKE, _POSTURES, _PULLED = 0.05, 0.3, 200, 0.02
+#: And so many of the numbers that logs tell so well are within this share of it: a heavy link moves two joints alike.
+MOST, NEAR = 0.7, 0.2
 #: What all masses are like that are off by one factor.
 GAIN_OF_ALL = "all torques: they are counted so many times too large or too small (constants, gears, unit)"
 
@@ -164,10 +164,10 @@ class Comparison:
         return self.far if len(self.far) > SOME * self.tested else ()
 
 
-def common_factor(robot: Robot, cad: Array, bodies: Array) -> float:
+def common_factor(robot: Robot, cad: Array, bodies: Array, rows: Sequence[Difference]) -> float:
     """Return how many times the weight of CAD's links (n, 10) is that of the bodies (n, 10), at each joint alike.
 
-    1 where joints differ, as of links that are wrong, or fewer than two are pulled by gravity.
+    1 where joints, or the rows, differ, as of links that are wrong, or fewer than two joints are pulled by gravity.
     """
     limits = np.array([(joint.limits.lower, joint.limits.upper) for joint in robot.joints])
     low, high = np.where(np.isfinite(limits), limits, [-np.pi, np.pi]).T
@@ -179,7 +179,9 @@ def common_factor(robot: Robot, cad: Array, bodies: Array) -> float:
         return 1.0
     each = np.sum(stated * found, axis=0)[pulled] / squares[pulled]
     middle = float(np.median(each))
-    alike = np.abs(each - middle).max() < ALIKE * abs(middle - 1.0)
+    told = (r for r in rows if r.half_width < NEAR * abs(r.reference) and not r.friction)
+    near = [abs(r.identified / r.reference - middle) < NEAR * middle for r in told]
+    alike = np.abs(each - middle).max() < ALIKE * abs(middle - 1.0) and sum(near) >= MOST * len(near)
     return middle if alike and middle > 0.0 and abs(middle - 1.0) > SCALED else 1.0
 
 
@@ -223,8 +225,8 @@ def compare_with(
         )
     factor = 1.0
     if robot is not None and not np.isnan(theta[: 10 * robot.n]).any():
-        bodies = estimate.base.theta(estimate.phi)[: 10 * robot.n].reshape(-1, 10)
-        factor = common_factor(robot, theta[: 10 * robot.n].reshape(-1, 10), bodies)
+        own, found = (x[: 10 * robot.n].reshape(-1, 10) for x in (theta, estimate.base.theta(estimate.phi)))
+        factor = common_factor(robot, own, found, judged)
     return Comparison(source, judged, theta, covariance.kind, covariance.dof, LEVEL, boundary, tuple(notes), factor)
 
 

@@ -50,6 +50,10 @@ class Trace:
     after: tuple[float, ...]
 
 
+#: A cause after which this share of the error of all joints is left shows by that of one joint.
+HARDLY = 0.95
+
+
 @dataclass(frozen=True)
 class NamedCause:
     """A mistake that explains the logs.
@@ -80,9 +84,14 @@ class NamedCause:
         return f"{self.where}: {self.what}"
 
     def __str__(self) -> str:
-        before, after = (f"{100 * x:.3g} %" for x in self.total)
+        shares, at = self.total, ""
+        fell = [b - a for b, a in zip(self.before, self.after, strict=True)]
+        if shares[1] > HARDLY * shares[0] and max(fell, default=0.0) > 0.0:  # it shows at a light joint alone
+            k = fell.index(max(fell))
+            shares, at = (self.before[k], self.after[k]), f" of {self.joints[k]}"
+        before, after = (f"{100 * x:.3g} %" for x in shares)
         rival = f"; or {self.rivals[0]}" if self.rivals else ""
-        of = "what CAD predicts misses" if self.by_table else "error on stretches left out"
+        of = f"what CAD predicts{at} misses" if self.by_table else f"error{at} on stretches left out"
         evidence = f" ({of} {before}, without that {after})" * (before != after)
         return f"{self.short}{evidence}{rival}; {self.file}: {self.mend}"
 

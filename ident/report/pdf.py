@@ -36,7 +36,7 @@ def pdf(report: Report) -> bytes:
     if report.note:
         book.say(report.note, 8, colour=MUTED)
     for section in report.sections:
-        book.room(85 if section.blocks[0].drawings else 40)
+        book.room(100 if section.blocks[0].drawings else 40)  # a title stands above what it is of
         book.pdf.ln(5)
         book.say(section.title, 13, bold=True)
         book.pdf.ln(1.5)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ident.compare.causes.causes import RISEN, Cause, Examination, examined, of_table
+from ident.compare.causes.causes import RISEN, Cause, Examination, examined, of_table, with_table
 from ident.compare.causes.geometries import described_by, geometries
 from ident.compare.causes.lags import lag, lags_below
 from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mistakes
@@ -200,8 +200,11 @@ def with_bodies(
 
     seen: an examination of them by the fitted recordings, where there is one.
     """
-    if seen is None or seen.table is None:
-        seen = examination(loaded, tell, table=stated_table(loaded))
+    table = stated_table(loaded)
+    if seen is None:
+        seen = examination(loaded, tell, table=table)
+    elif seen.table is None and table is not None:
+        seen = with_table(seen, loaded.model, _fitted(loaded), table)
     beside = replace(seen, causes=tuple(c for c in seen.causes if c.mistake.file != "table"))
     return seen, causes_of(beside, loaded, terms=False)
 

@@ -98,7 +98,7 @@ class Examination:
     """Causes by what they take from the error and their odds, the reading without them, and its error (relative).
 
     table: whether a CAD table was examined, too, None without one: what the log has to be read without may forbid it.
-    diagnosis: of that table, if it was.
+    diagnosis: of that table, if it was. firm: the reading that is known for sure, with which a table is examined.
     """
 
     causes: tuple[Cause, ...]
@@ -109,6 +109,7 @@ class Examination:
     table: bool | None = None
     weigher: Weigher | None = None
     diagnosis: Diagnosis | None = None
+    firm: Reading | None = None
 
     def apart(self, cause: Cause, t: Array, q: Array, qd: Array, qdd: Array) -> float:
         """Return how far torques of a motion lie apart if a cause or its first rival is right, in noise of each joint.
@@ -175,19 +176,34 @@ def examined(
         if fine.takes_load(now) and rough.takes_load(now):
             now = fine.weighed(reading, bodies=True)
         firm = firm if slight else best.mistake.without(firm, best.value)
-    may = may_examine(reading)
-    told = slid(fine, model, reading, prior) if may else []
+    told = slid(fine, model, reading, prior) if may_examine(reading) else []
     reading = told[-1].after.reading if told else reading
-    diagnosis: Diagnosis | None = None
-    if table is not None and may:
-        of_cad, diagnosis = table_faults(fine, model, reading if told else firm, motions, table)
-        told += of_cad
     causes += [of_table(f, fine) for f in told]
+    firm = reading if told else firm
+    found = Examination((), reading, now.relative, len(asked), fine.independent, weigher=fine, firm=firm)
     tell("weighing mistakes", MOST, MOST)
-    causes.sort(key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds))
-    asked_of_table = None if table is None else may
-    found = tuple(causes)
-    return Examination(found, reading, now.relative, len(asked), fine.independent, asked_of_table, fine, diagnosis)
+    found = replace(found, causes=_ordered(causes))
+    return found if table is None else with_table(found, model, motions, table)
+
+
+@one_thread()
+def with_table(found: Examination, model: Model, motions: Sequence[Motion], table: Table) -> Examination:
+    """Return an examination of these motions with what is wrong with a CAD table, where the logs can be read as found.
+
+    model: as it was fitted.
+    """
+    assert found.weigher is not None
+    assert found.firm is not None
+    if not may_examine(found.reading):
+        return replace(found, table=False)
+    of_cad, diagnosis = table_faults(found.weigher, model, found.firm, motions, table)
+    causes = _ordered([*found.causes, *(of_table(f, found.weigher) for f in of_cad)])
+    return replace(found, causes=causes, table=True, diagnosis=diagnosis)
+
+
+def _ordered(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """Return causes, those first that are no ordinary ones, not of a table, and take most from the error."""
+    return tuple(sorted(causes, key=lambda c: (c.ordinary, c.mistake.file == "table", -_taken(c), -c.log_odds)))
 
 
 def _cause(best: Candidate, near: Sequence[Candidate], now: Weighed, fine: Weigher, slight: bool) -> Cause:

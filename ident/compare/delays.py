@@ -24,6 +24,8 @@ _SAMPLES, FOLDS, _LEAST = 20_000, 10, 20
 #: of the latter: drives that give way to torque where positions are commanded made one stretch worse.
 GAIN, _IN_STRETCHES = 0.01, 9
 LARGE_GAIN, _IN_MOST = 0.2, 8
+#: A delay longer than that [s] takes this share: columns of torques that are swapped look like one of 0.1 s or so.
+LONG_S, LONG_GAIN = 0.06, 0.6
 #: Friction remembers its way where that takes this share from the error, beside its own delays, or any with fewer ones.
 REMEMBERED = 0.3
 #: They are tried where they take this share each, as far as a straight line tells that.
@@ -106,7 +108,8 @@ class _Found:
 def _gain(before: _Found, after: _Found) -> float:
     """Return the factor by which the error is smaller where that counts, and in enough stretches; else 0."""
     gain, better = float(np.sqrt(after.errors.sum() / before.errors.sum())), int(np.sum(after.errors < before.errors))
-    each = ((GAIN, _IN_STRETCHES), (LARGE_GAIN, _IN_MOST))
+    long = np.abs(after.late).max(initial=0.0) > LONG_S
+    each = ((LONG_GAIN, _IN_STRETCHES),) if long else ((GAIN, _IN_STRETCHES), (LARGE_GAIN, _IN_MOST))
     return gain if any(gain < 1.0 - share and better >= least for share, least in each) else 0.0
 
 

@@ -156,10 +156,11 @@ def _frictionless(estimate: Estimate) -> str:
     with np.errstate(divide="ignore", invalid="ignore"):
         torques = dict(zip(estimate.joints, estimate.rms / estimate.relative, strict=True))
     values = dict(zip(estimate.base.standard, estimate.theta.tolist(), strict=True))
-    shares = [
-        abs(values[name]) / (torques.get(name.rpartition(".")[0], 1.0) if kind.units[0].startswith("N m") else 1.0)
-        for name, kind in rubs.items()
-    ]
+    with np.errstate(divide="ignore"):
+        shares = [
+            abs(values[name]) / (torques.get(name.rpartition(".")[0], 1.0) if kind.units[0].startswith("N m") else 1.0)
+            for name, kind in rubs.items()
+        ]
     if max(shares) > FRICTION:
         return ""
     return (

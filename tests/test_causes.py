@@ -607,6 +607,10 @@ def test_what_leaves_nearly_all_of_a_large_error_is_not_what_to_mend() -> None:
         found = replace(now, errors=errors)
         after = replace(now, errors=(1.0 - share) * errors)
         assert ordinary([Candidate(zero, 0.0, after, 0.0)], found, np.zeros(3)) == told
+    late = next(m for m in mistakes(model.robot) if m.kind == "delay")
+    for times, told in ((20.0, True), (0.9, False)):  # what concerns all joints has to lessen the error of all
+        after = replace(now, errors=np.array([0.5, times, times]) * errors)
+        assert ordinary([Candidate(late, 0.01, after, 0.0)], found, np.zeros(3)) == told
     light = (1.0 - 0.5 * (np.arange(3) == 2)) * errors  # half of what a joint misses that hardly counts
     assert light.sum() > 0.9 * errors.sum()
     assert not ordinary([Candidate(zero, 0.0, replace(now, errors=light), 0.0)], found, np.zeros(3))

@@ -1021,3 +1021,11 @@ def test_validation_rows():
     assert " N m (" in table.rows[0][4]
     assert " N (" in table.rows[2][4]
     assert table.rows[3][6] == "100 %"
+
+
+def test_a_cause_of_a_light_joint_shows_the_error_of_that_joint():
+    own = {"where": "b", "what": "zero", "file": "log", "mend": "mend", "rivals": (), "joints": ("a", "b")}
+    light = NamedCause(**own, before=(0.01, 0.3), after=(0.01, 0.1), total=(0.0176, 0.0175))
+    assert "(error of b on stretches left out 30 %, without that 10 %)" in str(light)
+    heavy = replace(light, total=(0.3, 0.1))
+    assert "(error on stretches left out 30 %, without that 10 %)" in str(heavy)

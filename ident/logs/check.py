@@ -239,7 +239,7 @@ def _torques(log: Log) -> Iterator[Finding]:
     yield from _cut_off(log)
     for j in np.flatnonzero(unsigned(log.tau) & ~constant).tolist():
         what = f"torque of '{log.joints[j]}' comes back to zero again and again, and never passes it ({span})"
-        yield Finding("unsigned torque", rows, f"{what}: is it without its sign? Log it with")
+        yield Finding("unsigned torque", rows, f"{what}: was its sign lost? Log it with that")
     size = np.linalg.norm(log.tau, axis=0)
     still = constant | (size == 0)  # its square underflows
     scaled = log.tau / np.maximum(size, np.finfo(float).tiny)

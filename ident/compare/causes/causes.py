@@ -180,9 +180,9 @@ def examined(
     reading = told[-1].after.reading if told else reading
     causes += [of_table(f, fine) for f in told]
     firm = reading if told else firm
-    found = Examination((), reading, now.relative, len(asked), fine.independent, weigher=fine, firm=firm)
     tell("weighing mistakes", MOST, MOST)
-    found = replace(found, causes=_ordered(causes))
+    rows = fine.independent
+    found = Examination(_ordered(causes), reading, now.relative, len(asked), rows, weigher=fine, firm=firm)
     return found if table is None else with_table(found, model, motions, table)
 
 

@@ -140,7 +140,7 @@ def case(seed: int, mistakes: int, *, samples: int = 1500, segments: int = 15, s
             if mistake.kind == "frame" and any(isinstance(m, OtherView) for m in planted):
                 continue
             touched = {i for m in planted if isinstance(m, InLinks) for i in m.links}
-            touched |= {i for m in planted if isinstance(m, Swapped) for i in (m.first, m.second)}
+            touched |= {i for m in planted if isinstance(m, Swapped) for i in m.links}
             if touched & set(links):
                 continue
             for i in links:

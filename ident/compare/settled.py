@@ -254,13 +254,16 @@ def settled(
     if spectral is None:
         return hands[0].processing, hands[1].processing
     late: tuple[float, ...] = ()
+    last: Processing | None = None
     for _ in range(_ROUNDS):  # a delay changes which cut-off is best, and the other way round
         before = late
         fit, judged = checked(model, logs, spectral, late, hands, tried)
+        if fit == last:
+            break
         if "position_delay_s" not in hands[0].left:
             return fit, judged
         found = late_positions(model, [process(log, fit) for log in logs], base)
-        late = found if any(found) else ()
+        late, last = found if any(found) else (), fit
         if late == before:
             break
     delayed = replace(fit, position_delay_s=late or 0.0)

@@ -32,7 +32,7 @@ from ident.pipelines.factors import (
     save_factors,
 )
 from ident.pipelines.loaded import Loaded, described_in, load
-from ident.pipelines.select import with_springs, with_terms, without_idle
+from ident.pipelines.select import with_load, with_springs, with_terms, without_idle
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
 from ident.pipelines.validated import cut_up, in_stretches, validated, validated_anew
 from ident.pipelines.wishes import ExportWishes, Sharing
@@ -93,7 +93,8 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
             if (leaner := without_idle(loaded, result.estimate, told)) is not None:
                 loaded = leaner
                 factors, result, _ = _judged(loaded, told, tell, command, client)
-        warned, failed, estimate = list(result.warnings), list(result.failed), result.estimate
+        loaded, estimate = result.loaded, result.estimate
+        warned, failed = list(result.warnings), list(result.failed)
         if not estimate.causes:
             from ident.pipelines.own_model import advised
 
@@ -157,7 +158,10 @@ def _judged(
     if not few and not unusable(warned):  # a torque that is no measurement says nothing of files
         estimate, of_table, anew = doctored(result, tell)
         if anew is not None and anew.prior is not None:
-            right, warned, failed = replace(loaded, prior=anew.prior), [], []
+            model, warned, failed = with_load(loaded.model, anew.prior.inertials), [], []
+            right = replace(loaded, prior=anew.prior, model=model)
+            if model.terms != loaded.model.terms:
+                factors = compressed(right, told, tell, client)
             result = _predicting(right, factors, warned, failed, tell, command)
             estimate = replace(result.estimate, noted=estimate.noted, causes=())
         warned += of_table

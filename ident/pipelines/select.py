@@ -361,11 +361,16 @@ def identified_load(model: Model, motions: Sequence[Motion], prior: Prior) -> tu
         if before.size:
             change = float(np.linalg.norm(load - before) / np.linalg.norm(load))
         before = load
-        terms = (LoadFriction.of(bodies, t.law) if isinstance(t, LoadFriction) else t for t in model.terms)
-        now = replace(model, terms=tuple(terms))
+        now = with_load(model, bodies)
         if change <= SETTLED:
             break
     return now, change
+
+
+def with_load(model: Model, bodies: Array) -> Model:
+    """Return a model whose load friction, where it has some, grows with the load of these bodies (n, 10)."""
+    terms = (LoadFriction.of(bodies, t.law) if isinstance(t, LoadFriction) else t for t in model.terms)
+    return replace(model, terms=tuple(terms))
 
 
 def _load(model: Model, bodies: Array, motion: Motion) -> Array:

@@ -168,6 +168,7 @@ def examined(
         if not worth:
             break
         best = worth[0]
+        rough.tried.since(best.log - now.log)
         apart = max(MARGIN, (1.0 - ALIKE) * (best.log - now.log))
         near = [c for c in candidates if c.log > best.log - apart and not _same(c, best)]  # material or not
         slight = ordinary((best, *near), now, noise) or spoils_little(fine, now, best.weighed, best.mistake)
@@ -267,6 +268,7 @@ def _weighed(
     """Return the best candidates, the most probable first."""
     plain = rough.weighed(reading, left_out=False)
     possible = rough.weighed(reading, left_out=False, bodies=True)
+    rough.tried.least = possible.log - plain.log
     found = list[Candidate]()
     for mistake in asked:
         value, cost = 0.0, _prior(mistake, among, rough)
@@ -276,8 +278,11 @@ def _weighed(
             if worth < _WORTH or not size.least <= abs(value) <= _END * size.most:  # something else is wrong
                 continue
             cost += _surprise(mistake, value, worth)
-        weighed = rough.weighed(mistake.without(reading, value), left_out=False)
-        found.append(Candidate(mistake, value, weighed, weighed.log + cost))
+        name = mistake.kind, mistake.where, mistake.what
+        if mistake.size is not None or not rough.tried.hopeless(name):
+            weighed = rough.weighed(mistake.without(reading, value), left_out=False)
+            rough.tried.tell(name, weighed.log - plain.log)
+            found.append(Candidate(mistake, value, weighed, weighed.log + cost))
     found.sort(key=lambda c: -c.log)
     close = list[Candidate]()
     least = possible.log

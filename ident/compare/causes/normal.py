@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ident.arrays import Array
 
@@ -19,10 +20,12 @@ _ROUNDING = 1e-18
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """Each joint's columns (N, k) of the rows that count, and their Gram matrices: they do for readings whose torques
-    alone differ. stretches: where those that are left out begin and end.
+    alone differ. places: of each joint's columns among all, and of the torques, behind them; stretches: where those
+    that are left out begin and end.
     """
 
     rows: list[Array]
+    places: Sequence[NDArray[np.intp]]
     stretches: Sequence[tuple[int, int]]
 
     @cached_property
@@ -45,6 +48,17 @@ class Blocks:
             gram[:-1, -1] = gram[-1, :-1] = t @ Y[at]
             found.append(gram)
         return found
+
+    @cached_property
+    def _at(self) -> NDArray[np.intp]:
+        """Where the entries of all joints' Gram matrices, one after the other, stand in one of all columns."""
+        return np.concatenate([np.add.outer((own[-1] + 1) * own, own).ravel() for own in self.places])
+
+    def summed(self, grams: Sequence[Array], noise: Array) -> Array:
+        """Return the Gram matrix of all columns and the torques, each joint's rows divided by its noise (n,)."""
+        size = self.places[0][-1] + 1
+        each = np.concatenate([(g / s**2).ravel() for g, s in zip(grams, noise, strict=True)])
+        return np.asarray(np.bincount(self._at, each, size * size).reshape(size, size), dtype=float)
 
 
 def solved(gram: Array) -> Array:

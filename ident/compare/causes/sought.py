@@ -12,7 +12,7 @@ A part that is picked and placed is the same in stretches, which are found in tu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations, product
 
@@ -139,7 +139,7 @@ def far_off(weigher: Weigher, reading: Reading, described: Described, rate_hz: f
     yield from _gears(weigher, plain)
     yield from _rates(weigher, plain, rate_hz)
     for j, joint in enumerate(reading.robot.joints):  # but no quarter or half of a turn
-        moved = 0.0 if joint.slides else _value(weigher, plain, undone.more("zeros", j), MOVED)
+        moved = 0.0 if joint.slides else _value(weigher, plain, ("zero", j), undone.more("zeros", j), MOVED)
         if degrees := round(np.degrees(moved), 1):
             yield zero(joint.name, j, degrees, described)
 
@@ -151,7 +151,8 @@ def _gears(weigher: Weigher, plain: Weighed) -> Iterator[Mistake]:
             ("gear", undone.larger_torque(j), TRIED),
             ("position scale", undone.larger_position(j), TURNED),
         ):
-            factor = float(f"{np.exp(_value(weigher, plain, change, tried)):.3g}") if plain.torques[j] else 1.0
+            value = _value(weigher, plain, (kind, j), change, tried) if plain.torques[j] else 0.0
+            factor = float(f"{np.exp(value):.3g}")
             if factor == 1.0:
                 continue
             times = f"{factor:g} times too small" if factor > 1.0 else f"{1 / factor:.3g} times too large"
@@ -165,7 +166,7 @@ def _gears(weigher: Weigher, plain: Weighed) -> Iterator[Mistake]:
 
 def _rates(weigher: Weigher, plain: Weighed, rate_hz: float) -> Iterator[Mistake]:
     """Yield another rate [Hz] of rows without stamps where the logs explain themselves better by one far off."""
-    factor = float(np.exp(_value(weigher, plain, undone.longer_seconds, PACED))) if rate_hz else 1.0
+    factor = float(np.exp(_value(weigher, plain, ("clock",), undone.longer_seconds, PACED))) if rate_hz else 1.0
     if factor != 1.0:
         rate = float(f"{rate_hz / factor:.3g}")
         what = f"the rate is wrong: rows were logged at about {rate:g} Hz, not {rate_hz:g}"
@@ -175,15 +176,17 @@ def _rates(weigher: Weigher, plain: Weighed, rate_hz: float) -> Iterator[Mistake
         yield Mistake("clock", "time", what, mend, undone.fixed(undone.longer_seconds, float(np.log(factor))))
 
 
-def _value(weigher: Weigher, plain: Weighed, change: Without, tried: Array) -> float:
-    """Return the value that explains the logs best, 0 where none of those tried does."""
+def _value(weigher: Weigher, plain: Weighed, name: Hashable, change: Without, tried: Array) -> float:
+    """Return the value of a mistake, by its name, that explains the logs best, 0 where none of those tried does."""
     from scipy.optimize import minimize_scalar
 
     def worth(value: float) -> float:
         return weigher.weighed(change(plain.reading, value), left_out=False).log - plain.log
 
+    if weigher.tried.hopeless(name):
+        return 0.0
     found = [worth(value) for value in tried]
-    if max(found) < _WORTH_A_LOOK:
+    if weigher.tried.tell(name, max(found)) < _WORTH_A_LOOK:
         return 0.0
     near, step = float(tried[int(np.argmax(found))]), float(np.min(np.diff(tried)))
     return float(minimize_scalar(lambda x: -worth(x), bounds=(near - step, near + step), options={"xatol": 1e-3}).x)
@@ -222,17 +225,24 @@ def signs(weigher: Weigher, reading: Reading, prior: Prior) -> Iterator[Mistake]
     n = reading.robot.n
     tried = range(n) if n <= MOST_SIGNS else np.sort(np.argsort(-weigher.plain.torques)[:MOST_SIGNS]).tolist()
     every = [which for size in range(len(tried) + 1) for which in combinations(tried, size)]
+    plain = weigher.weighed(reading, left_out=False).log
+    read, odds = dict[tuple[str, tuple[int, ...]], Reading](), dict[tuple[str, tuple[int, ...]], float]()
+    for which, (what, _, _, without) in product(every, _KINDS):  # two kinds have the same columns
+        name = what, which
+        if not which or not weigher.tried.hopeless(name):
+            read[name] = without(np.where(np.isin(range(n), which), -1.0, 1.0))(reading, 0.0)
+            odds[name] = weigher.tried.tell(name, weigher.weighed(read[name], left_out=False).log - plain)
     for what, mend, file, without in _KINDS:
-        read = {which: without(np.where(np.isin(range(n), which), -1.0, 1.0)) for which in every}
-        found = {which: weigher.weighed(read[which](reading, 0.0), left_out=False).log for which in every}
-        alike = [which for which in every if found[which] > max(found.values()) - _AS_LIKELY]
+        found = {which: log for (kind, which), log in odds.items() if kind == what}
+        alike = [which for which in found if found[which] > max(found.values()) - _AS_LIKELY]
         if not any(prior.neutral) and len(alike) > 1:
-            left = {which: weigher.told(read[which](reading, 0.0), prior.inertials).relative for which in alike}
+            left = {which: weigher.told(read[what, which], prior.inertials).relative for which in alike}
             alike = [which for which in alike if left[which] < _AS_WELL * min(left.values())]
         alike = [which for which in alike if not any({*less} < {*which} for less in alike)]
         for which in (x for x in alike[:_ALIKE] if len(x) > 1):
             names = " and ".join(reading.robot.joint_names[j] for j in which)
-            yield Mistake("signs", names, what, mend, read[which], changed=file)
+            turned = without(np.where(np.isin(range(n), which), -1.0, 1.0))
+            yield Mistake("signs", names, what, mend, turned, changed=file)
 
 
 #: What robots without lengths carry stays within this [m] of the last frame.

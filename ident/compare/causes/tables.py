@@ -210,7 +210,8 @@ def _doubted(fault: Fault, robot: Robot) -> Fault:
 
 def scales_all(fault: Fault) -> bool:
     """Return whether a fault multiplies all masses by a number of no unit, as one gain of all torques would."""
-    return fault.where == WHOLE and fault.kind == "count"
+    density = isinstance(fault.move, Unexplained) and fault.move.part == "density"
+    return fault.where == WHOLE and (fault.kind == "count" or density)
 
 
 def about_origin(cad: Cad) -> bool:

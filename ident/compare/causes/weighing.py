@@ -12,7 +12,7 @@ longest resembles itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -32,7 +32,7 @@ from ident.estimate.prior import Prior, neutral_prior
 from ident.model.model import Model
 from ident.model.term import names
 from ident.regression.base import BaseParameters
-from ident.regression.compress import Columns, packed_columns, rows_with, state_rows
+from ident.regression.compress import Columns, packed_columns, rows_with
 
 #: Of the square of a change that a value makes: what is left of one that parameters make up for.
 _SPANNED = 1e-7
@@ -45,6 +45,8 @@ _WINDOWS, _STEADY = 40, 6
 _ALIKE = 0.1
 #: Rows of a recording for each column of a joint that is fitted to it alone.
 _ENOUGH = 10
+#: What has been found lifts what was tried before by so many times its own log odds at most, and LOW more.
+TWICE, LOW = 2.0, 50.0
 #: Columns of readings that are kept, for most mistakes leave those of the states, or of joint terms, as they are.
 _KEPT = 9
 
@@ -90,16 +92,44 @@ class Weighed:
         return float(np.sqrt(self.left.sum() / self.torques.sum())) if self.torques.any() else float("nan")
 
 
+class Tried:
+    """Log odds of what was tried beside earlier readings, by a name of it.
+
+    What has been found since may lift any of them by TWICE what it explains itself: what is hopeless for all that is
+    not tried again. least: log odds of links that can exist, above which any counts.
+    """
+
+    def __init__(self) -> None:
+        self._odds: dict[Hashable, tuple[float, float]] = {}
+        self._found, self.least = 0.0, 0.0
+
+    def since(self, found: float) -> None:
+        """Count a cause that has been found, by its log odds."""
+        self._found += found
+
+    def tell(self, name: Hashable, odds: float) -> float:
+        """Keep and return the log odds of what has been tried."""
+        self._odds[name] = odds, self._found
+        return odds
+
+    def hopeless(self, name: Hashable) -> bool:
+        """Return whether what has been tried must be expected to explain less than nothing still."""
+        odds, found = self._odds.get(name, (0.0, 0.0))
+        return odds + TWICE * (self._found - found - self.least) < -LOW
+
+
 class Weigher:
     """Weighs readings of the same rows under one kind of model. robot, terms: `model`; prior: of its links.
 
-    plain: the reading of the files as they are, weighed by all rows; independent: how many of these are.
+    plain: the reading of the files as they are, weighed by all rows; independent: how many of these are; tried: beside
+    readings before.
     """
 
     def __init__(self, model: Model, rows: Rows, prior: Prior):
         self._model, self.rows, self._prior = model, rows, prior
         self._columns: dict[tuple[str, str], Columns] = {}
         self._made: dict[tuple[object, ...], Any] = {}
+        self.tried = Tried()
         self.independent = float(len(rows.keep))
         self.plain = self.weighed(Reading.plain(model.robot), left_out=False)
         if self.takes_load(self.plain):
@@ -135,33 +165,26 @@ class Weigher:
         columns, keep = self.columns(reading), self.kept(reading)
         n, p = reading.robot.n, len(columns.base.kept)
         blocks, tau = self._blocks(columns, reading, weights)
-        places = [np.ix_([*used, p], [*used, p]) for used in columns.parameters]
         grams, counts = blocks.grams(tau), np.maximum(keep.sum(axis=0), 1)
 
-        def summed(parts: Sequence[Array], noise: Array) -> Array:
-            whole = np.zeros((p + 1, p + 1))
-            for place, part, size in zip(places, parts, noise, strict=True):
-                whole[place] += part / size**2
-            return whole
-
         def squares(phi: Array) -> Array:
-            own = (np.append(phi[list(used)], -1.0) for used in columns.parameters)
-            return np.array([max(float(x @ g @ x), 0.0) for x, g in zip(own, grams, strict=True)])
+            each, own = zip(blocks.places, grams, strict=True), np.append(phi, -1.0)
+            return np.array([max(float(own[at] @ g @ own[at]), 0.0) for at, g in each])
 
         torques = np.array([g[-1, -1] for g in grams]) / counts
         least = _LEAST**2 * torques.max() + 1e-300
         noise, phi = np.sqrt(np.maximum(torques, least)), np.zeros(p)
         for _ in range(_ROUNDS):
-            phi = solved(summed(grams, noise))
+            phi = solved(blocks.summed(grams, noise))
             noise = np.sqrt(np.maximum(squares(phi) / counts, least))
             # a joint without motor would else make all parameters small
             noise = np.where(torques > least, noise, noise[torques > least].max(initial=0.0) or 1.0)
-        whole = summed(grams, noise)
+        whole = blocks.summed(grams, noise)
         errors = (squares(phi) / counts)[None]
         if left_out:
             errors = np.zeros((STRETCHES, n))
             for k, (first, last) in enumerate(self.rows.stretches):
-                without = solved(whole - summed(blocks.grams(tau, k), noise))
+                without = solved(whole - blocks.summed(blocks.grams(tau, k), noise))
                 for j, used in enumerate(columns.parameters):
                     part = tau[first:last, j]
                     left = blocks.rows[j][first:last] @ without[list(used)] - part
@@ -292,12 +315,12 @@ class Weigher:
 
     def _blocks(self, columns: Columns, reading: Reading, weights: Array | None) -> tuple[Blocks, Array]:
         """Return the columns of the rows that count, and torques (N, n), times the roots of weights (N,)."""
-        Y, tau = self.packed(columns, reading)
+        (Y, tau), p = self.packed(columns, reading), len(columns.base.kept)
         rows = self.kept(reading).astype(float) if weights is None else self.kept(reading) * np.sqrt(weights)[:, None]
 
         def made() -> Blocks:
             each = (Y[:, start : stop - 1] * rows[:, j, None] for j, (start, stop) in enumerate(columns.span))
-            return Blocks(list(each), self.rows.stretches)
+            return Blocks(list(each), [np.array([*used, p]) for used in columns.parameters], self.rows.stretches)
 
         key = "blocks", *self._key(columns, reading), reading.ignored
         return (self._once(key, made) if weights is None else made()), tau * rows
@@ -313,7 +336,7 @@ class Weigher:
         if reading.weightless.any():
             still = reading.robot.with_gravity(np.zeros(3))
             without = replace(columns, model=replace(columns.model, robot=still))
-            other = state_rows(without, rows.q, rows.qd, rows.qdd, signals=rows.signals)
+            other = rows_with(without, rows.q, rows.qd, rows.qdd, terms)
             for j in np.flatnonzero(reading.weightless):
                 packed[:, slice(*columns.span[j])] = other[:, slice(*columns.span[j])]
         if reading.warming.any() or reading.rubbing:

@@ -38,6 +38,12 @@ class Parts:
         B = self.roots * self.shares[:, :, None, :]
         return B @ B.transpose(0, 1, 3, 2)
 
+    def factor(self) -> float:
+        """Return the factor of all masses and tensors that the logs ask for, with the largest tolerance."""
+        mean = self.means.sum(axis=0)
+        weighted = np.linalg.solve(self.covariances()[-1], mean)
+        return 1.0 + float(weighted @ self.residual) / max(float(weighted @ mean), 1e-300)
+
     def covariances(self) -> Array:
         """Return the covariance (g, d, d) for each tolerance."""
         return np.asarray(self.fixed + self.spreads().sum(axis=1))

@@ -82,9 +82,9 @@ class Swapped:
 class Unexplained:
     """Numbers that are off by about `share`, more than the tolerance, in no way of the list.
 
-    part: which of PARTS; one that is not all of them in one link only, as where a mass has been overridden. asked: the
-    mass, the centre, or the factor of a density that the logs ask for instead; cost: log of how probable so large a
-    difference is.
+    part: which of PARTS; one that is not all of them in one link only, as where a mass has been overridden, or the
+    density in all. asked: the mass, the centre, or the factor of a density that the logs ask for instead; cost: log of
+    how probable so large a difference is.
     """
 
     links: tuple[int, ...]
@@ -254,8 +254,8 @@ class Space:
             case Swapped(links):
                 numbers[[*links]] = numbers[[*links[::-1]]]
             case Unexplained(links, share, part, asked):
-                if asked:
-                    numbers[links[0]] = self.with_asked(numbers[links[0]], part, asked)
+                for i in links if asked else ():
+                    numbers[i] = self.with_asked(numbers[i], part, asked)
                 shares[list(links)] = np.maximum(shares[list(links)], share * PARTS[part])
             case TorqueGain(joint, factor):
                 gains[joint] *= factor
@@ -301,6 +301,8 @@ class Space:
                 among = max(n * (n - 1) // 2, 1)
             case Unexplained(links, _, "all"):
                 among = len(UNEXPLAINED) * (2 if len(links) > 1 else 2 * n)
+            case Unexplained((_, _, *_)):
+                among, cost = len(PARTS), move.cost
             case Unexplained():
                 among, cost = len(UNEXPLAINED) * (len(PARTS) - 1) * n, move.cost
             case ExtraBody(link):

@@ -20,6 +20,8 @@ from ident.spatial.inertia import Pose, transformed
 
 _PRODUCTS = {"Ixy": 5, "Ixz": 6, "Iyz": 8}  # their places among the ten numbers
 _LB, _IN = 0.45359237, 0.0254
+#: What masses and tensors are multiplied by in known mistakes, or divided.
+FACTORS = (2.0, 1e3, 1.0 / _LB, 1e3 * _LB)
 _RARE = 0.1  # of the weight of kg and g, m and mm: pounds, inches and centimetres
 
 

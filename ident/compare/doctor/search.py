@@ -29,13 +29,16 @@ from ident.compare.doctor.hypotheses import (
     can_exist_within,
     excludes,
 )
-from ident.compare.doctor.mistakes import Mistake, inertials_of
+from ident.compare.doctor.mistakes import FACTORS, Mistake, inertials_of
 
 #: Log odds that a mistake must have against the same table without it: a thousand to one.
 MARGIN = float(np.log(1000.0))
 #: Angles [rad] by which zeros may be off that are taken from their slopes, the middle one 0.
 ANGLES = np.deg2rad(np.linspace(-20.0, 20.0, 401))
 _IMPOSSIBLE = 25.0  # log odds against a link of the table that cannot exist
+#: One density of all links differs by more than that [log], by none of the known factors, within so much [log]; and the
+#: log of the share of factors that do as well.
+_OTHER, _NEAR, _OF_ALL = 0.2, 0.05, -4.0
 _DENSER = 100.0  # an overridden mass, its tensor scaled with it, is that far off; kg and g are another mistake
 
 
@@ -343,6 +346,11 @@ class Search:
         for a, b in combinations(range(n), 2):
             if not same(now[a], now[b], least):
                 add(Swapped((a, b)), {a: E.link(a, now[b]), b: E.link(b, now[a])})
+        factor = max(float(f"{p.factor():.3g}"), 1e-9)
+        near = (abs(abs(np.log(factor)) - np.log(known)) < _NEAR for known in FACTORS)
+        if n > 1 and _OTHER < abs(np.log(factor)) < np.log(_DENSER) and not any(near):
+            density = Unexplained(tuple(range(n)), 0.0, "density", (factor,), _OF_ALL)
+            add(density, {i: E.link(i, factor * now[i]) for i in range(n)})
         for u in UNEXPLAINED:
             if self.broad and n > 1 and u > max(state.shares[:, :10].min(), self.space.tolerances[-1]):
                 wide = replace(p, shares=np.maximum(p.shares, u * PARTS["all"]))

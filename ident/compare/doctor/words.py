@@ -24,6 +24,7 @@ from ident.spatial.inertia import to_com
 WHOLE = "the whole table"
 #: What is said of a log whose torques have no part of gravity.
 WITHOUT = "torques are without gravity, as after a drive that takes it out"
+_DENSITY = "masses and tensors are off by one factor, the centres are right (densities that nobody has set?)"
 _PART_WORDS = {
     "mass": "mass is off, the other numbers are right (overridden?)",
     "density": "mass and tensor are off by one factor, the centre is right (another material, or mass overridden?)",
@@ -42,6 +43,8 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
             return f"{robot.links[a]} and {robot.links[b]}", what
         case Unexplained((i,), share, part) if part != "all":
             return robot.links[i], _PART_WORDS[part].format(100 * share) + _asked(search, best, move)
+        case Unexplained((_, _, *_), _, "density", (factor,)):
+            return WHOLE, f"{_DENSITY}: the logs ask for {factor:.3g} times as much"
         case Unexplained(links, share):
             off = f"numbers are off by about {100 * share:.0f} %"
             return _where(links, robot), f"{off}, and no mistake of the list explains it"

@@ -32,7 +32,7 @@ from ident.pipelines.factors import (
     save_factors,
 )
 from ident.pipelines.loaded import Loaded, described_in, load
-from ident.pipelines.select import with_load, with_springs, with_terms, without_idle
+from ident.pipelines.select import loads_otherwise, with_load, with_springs, with_terms, without_idle
 from ident.pipelines.steps import Failed, Result, Warned, compared, log_warned, reported, truth_of, unusable
 from ident.pipelines.validated import cut_up, in_stretches, validated, validated_anew
 from ident.pipelines.wishes import ExportWishes, Sharing
@@ -82,6 +82,13 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
         with sharing(by) as client:
             loaded = with_calibration(with_terms(loaded, told, tell), told, tell)
             factors, result, anew = _judged(loaded, told, tell, command, client)
+            if anew.prior is not None and loads_otherwise(anew.prior, start.prior) and start.cad is not None:
+                start, told[:] = (
+                    replace(start, prior=anew.prior),
+                    before,
+                )  # friction was chosen with loads of a wrong table
+                loaded = with_calibration(with_terms(start, told, tell), told, tell)
+                factors, result, anew = _judged(loaded, told, tell, command, client)
             while anew.springs:  # each one that is found is in the model next time
                 start = with_springs(start, anew.springs, before)
                 told[:] = before
@@ -170,8 +177,9 @@ def _judged(
     experiment = loaded.experiment
     by_hand = experiment.processing or experiment.by_hand or experiment.calibrate
     result = replace(result, warnings=tuple(warned), failed=tuple(failed))
-    late, springs = (anew.late, anew.springs) if anew else (0.0, {})
-    return factors, result, Anew(0.0 if by_hand else late, {} if experiment.own_model else springs)
+    late, springs, prior = (anew.late, anew.springs, anew.prior) if anew else (0.0, {}, None)
+    own = experiment.own_model
+    return factors, result, Anew(0.0 if by_hand else late, {} if own else springs, None if own else prior)
 
 
 def _predicting(

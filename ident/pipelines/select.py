@@ -163,8 +163,7 @@ def selection_of(loaded: Loaded, tell: Tell = logged, worth: float = 0.0, read: 
     parts = first.read(fit)
     if not any(motion.keep.any() for motion in parts):
         raise LogError("no row of the fitted recordings is left", fix="Does the robot move? Check masks and window")
-    cad = loaded.cad
-    carried = _carried(loaded, parts) if cad is None else np.where(np.isnan(cad), loaded.prior.inertials, cad)
+    carried = _carried(loaded, parts) if loaded.cad is None else loaded.prior.inertials
 
     def among(model: Model, given: Sequence[Term] = ()) -> tuple[Selection, list[Motion]]:
         base = base_parameters(model)
@@ -292,6 +291,8 @@ def restored(model: Model, shapes: Mapping[str, Mapping[str, float]], names: Seq
 ROUNDS, SETTLED = 15, 0.001
 #: Rows of a motion that say how much the load changed.
 _ROWS = 500
+#: Share by which other bodies are others to friction that grows with load.
+LOADS = 0.1
 
 
 def open_load(loaded: Loaded) -> bool:
@@ -365,6 +366,13 @@ def identified_load(model: Model, motions: Sequence[Motion], prior: Prior) -> tu
         if change <= SETTLED:
             break
     return now, change
+
+
+def loads_otherwise(prior: Prior, before: Prior) -> bool:
+    """Return whether the bodies of a prior load joints otherwise than those of another one, by LOADS or more."""
+    change, size = prior.inertials - before.inertials, prior.inertials
+    parts = slice(0, 1), slice(1, 4)  # masses, and masses times centres
+    return any(np.linalg.norm(change[:, p]) > LOADS * np.linalg.norm(size[:, p]) for p in parts)
 
 
 def with_load(model: Model, bodies: Array) -> Model:

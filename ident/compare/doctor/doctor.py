@@ -231,7 +231,7 @@ def doctor(search: Search) -> Diagnosis:
         notes.append("No motion was given, so gravity, geometry and springs were not questioned.")
     if E.kind == "classical":
         notes.append("Fewer than five segments: the noise is taken as white, and odds are too large.")
-    if any(f.kind in ("unit", "count") and f.where == WHOLE for f in faults):
+    if any(f.kind in ("unit", "count", "override") and f.where == WHOLE for f in faults):
         notes.append("A mass scale of the whole table and one gain of all torques cannot be told apart by any motion.")
     start, shares = space.start(search.table), np.maximum(search.shares(right), shares)
     for i, body in enumerate(start.numbers):

@@ -311,11 +311,27 @@ def test_a_body_that_cad_leaves_out_of_an_inner_link_is_named_there():
     assert (fault.kind, fault.move.link) == ("extra", i)
 
 
+def test_a_component_that_cad_counts_twice_is_named_at_its_link():
+    c = case(8, 0)
+    i = c.model.robot.n - 3
+    table = c.bodies.copy()
+    table[i] += from_com(0.5 * c.bodies[i, 0], [0.1, -0.08, 0.05], 1e-3 * np.eye(3))
+    (fault,) = doctor(searching(c.model, compress(c.model, c.motion), table)).faults
+    assert (fault.kind, fault.move.link) == ("extra", i)
+    assert fault.what.startswith("holds a body too many in CAD")
+    off = "numbers are off by about 30 %, and no mistake of the list explains it"
+    assert fault.rivals == (f"{c.model.robot.links[i]}: {off}",)
+
+
 def test_an_extra_body_of_no_mass_far_away_is_none():
-    body = ExtraBody(2, 2.0, 0.1)
-    assert body.within_reach(from_com(1.0, [0.25, 0.0, 0.1], 1e-3 * np.eye(3)))
-    assert not body.within_reach(from_com(0.143, [1.33, 0.207, 0.141], np.zeros((3, 3))))
-    assert not body.within_reach(-from_com(1.0, [0.1, 0.0, 0.0], 1e-3 * np.eye(3)))
+    left_out, too_many, link, none = ExtraBody(2, 2.0, 0.1), ExtraBody(2, -2.0, 0.1), np.zeros(10), np.zeros((10, 10))
+    one = from_com(1.0, [0.25, 0.0, 0.1], 1e-3 * np.eye(3))
+    assert left_out.may_be(one, none, link)
+    assert not left_out.may_be(from_com(0.143, [1.33, 0.207, 0.141], np.zeros((3, 3))), none, link)
+    assert not left_out.may_be(-one, none, link)
+    assert not too_many.may_be(-one, none, link)  # of a link that does not hold it
+    assert too_many.may_be(-one, none, one + one)
+    assert not too_many.may_be(one, none, one + one)
 
 
 def test_of_a_link_whose_mistake_is_not_sure_what_all_of_them_share_is_kept():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ident.compare.doctor.hypotheses import Hypothesis, Move, Unexplained, can_exist_within
+from ident.compare.doctor.hypotheses import Hypothesis, Move, Unexplained
 from ident.compare.doctor.search import MARGIN, Search, alike
 
 MOST = 3  # mistakes
@@ -29,7 +29,7 @@ def best(search: Search) -> tuple[Hypothesis, Hypothesis | None]:
             reached.append(settled(search, search.space.after(seen, option.move)))
     if reached[0].moves:
         if not reached[0].extras:
-            likely = search.extra_bodies(reached[0], search.space.n - 1)
+            likely = [x for x in search.extra_bodies(reached[0], search.space.n - 1) if x.mass > 0]
             likely.sort(key=lambda x: -search.score(search.space.after(reached[0], x)))
             for k, extra in enumerate(likely):
                 wrong = {i for state in reached for m in state.moves for i in getattr(m, "links", ())}
@@ -65,7 +65,8 @@ def _strict(search: Search, state: Hypothesis) -> list[Hypothesis]:
 
 def _carries(search: Search, state: Hypothesis) -> bool:
     """Return whether the extra bodies of a hypothesis, if there are any, can exist."""
-    return all(can_exist_within(*search.extra_body(search.without(state, e), e)) for e in state.extras)
+    links = search.space.inertials(state)
+    return all(e.may_be(*search.extra_body(search.without(state, e), e), links[e.link]) for e in state.extras)
 
 
 def _beam(search: Search, *seed: Move) -> Hypothesis:

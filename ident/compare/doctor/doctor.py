@@ -209,7 +209,7 @@ def doctor(search: Search) -> Diagnosis:
         if named is not None and _nameless(move):  # what can be mended is told first
             state, told = space.after(less, named.move), named.move
             odds += named.score
-            near = [Option(move, 0.0), *(o for o in near if o is not named)]
+            near = [Option(move, 0.0), *(o for o in near if not alike(o.move, named.move))]
         may[move] = [(space.after(less, o.move), o.score) for o in near]
         may[move].append((state, 0.0 if told is move or named is None else named.score))
         said = _in_words(near, search, less)

@@ -35,6 +35,8 @@ EXTRA = ((0.2, 1.0), (1.0, 1.0), (1.0, 2.0))
 REACH = 3.0
 #: Bodies that CAD leaves out sit on the last link so often: tools, cables, flanges.
 _AT_THE_END = 0.7
+#: Bodies too many are as frequent as that, beside those that are left out.
+_TOO_MANY = 0.3
 #: The torque's gain is looked for within this factor, up and down.
 GAIN = 5.0
 #: How probable a mistake of each kind is beforehand, against a table without any; they sum to 1.
@@ -101,7 +103,10 @@ class Unexplained:
 
 @dataclass(frozen=True)
 class ExtraBody:
-    """A body on a link that CAD leaves out: its mass about `mass` [kg], within about `radius` [m] of the frame."""
+    """A body on a link that CAD leaves out: its mass about `mass` [kg], within about `radius` [m] of the frame.
+
+    One of negative mass is a body too many: counted twice, or a neighbour's.
+    """
 
     link: int
     mass: float
@@ -118,9 +123,14 @@ class ExtraBody:
         """A root (10, 10) of their covariance."""
         return self.mass * np.diag([1.0, *[self.radius] * 3, *[self.radius**2] * 6])
 
-    def within_reach(self, body: Array) -> bool:
-        """Return whether a body's centre is where an extra body's may be; one of no mass far away is a moment alone."""
-        return bool(np.linalg.norm(body[1:4]) <= REACH * self.radius * body[0])
+    def may_be(self, body: Array, root: Array, link: Array) -> bool:
+        """Return whether it may be a body (10,) with covariance root @ root.T, on a link's (10,).
+
+        Its centre has to be where an extra body's may be: one of no mass far away is a moment alone.
+        """
+        given = body if self.mass > 0 else -body
+        near = np.linalg.norm(given[1:4]) <= REACH * self.radius * given[0]
+        return bool(near) and can_exist_within(given, root) and (self.mass > 0 or can_exist_within(link + body, root))
 
 
 @dataclass(frozen=True)
@@ -305,6 +315,8 @@ class Space:
                 among, cost = len(PARTS), move.cost
             case Unexplained():
                 among, cost = len(UNEXPLAINED) * (len(PARTS) - 1) * n, move.cost
+            case ExtraBody(_, mass) if mass < 0:
+                among, cost = len(EXTRA), math.log(_TOO_MANY / n)
             case ExtraBody(link):
                 share = _AT_THE_END if link == n - 1 else (1.0 - _AT_THE_END) / (n - 1)
                 among, cost = len(EXTRA), math.log(share)

@@ -26,7 +26,6 @@ from ident.compare.doctor.hypotheses import (
     TorqueGain,
     Unexplained,
     can_exist,
-    can_exist_within,
     excludes,
 )
 from ident.compare.doctor.mistakes import FACTORS, Mistake, inertials_of
@@ -129,10 +128,11 @@ class Search:
         return self._expanded[key]
 
     def extra_bodies(self, state: Hypothesis, link: int) -> list[ExtraBody]:
-        """Return extra bodies on a link, of sizes after the links'."""
+        """Return extra bodies on a link, and bodies too many, of sizes after the links'."""
         size = max(float(np.median(np.linalg.norm(state.numbers[:, 1:4], axis=1))), 0.03)
         typical = float(np.median(np.abs(state.numbers[:, 0])))
-        return [ExtraBody(link, float(f"{share * typical:.2g}"), round(times * size, 3)) for share, times in EXTRA]
+        sizes = [(float(f"{share * typical:.2g}"), round(times * size, 3)) for share, times in EXTRA]
+        return [ExtraBody(link, sign * mass, radius) for sign in (1, -1) for mass, radius in sizes]
 
     def without(self, state: Hypothesis, move: Move) -> Hypothesis:
         """Return the hypothesis with one move less."""
@@ -261,11 +261,10 @@ class Search:
     def _carried(self, E: Evidence, state: Hypothesis, p: Parts, alone: Alone, i: int) -> tuple[list[ExtraBody], Array]:
         """Return the bodies that link i may carry beside its own numbers, and the logs (g, k)."""
         totals = self.totals(E, state, self.tolerance(state))
-        asked = {x: E.extra_body(*totals, x) for x in self.extra_bodies(state, i)}
-        extras = [x for x, (body, root) in asked.items() if x.within_reach(body) and can_exist_within(body, root)]
+        body = self.space.inertials(state)[i]
+        extras = [x for x in self.extra_bodies(state, i) if x.may_be(*E.extra_body(*totals, x), body)]
         if not extras:
             return [], np.empty((len(p.shares), 0))
-        body = self.space.inertials(state)[i]
         roots = np.array([np.column_stack([E.roots(i, spread(body)[None])[0], x.root]) for x in extras])
         shares = np.column_stack([p.shares[:, i], np.ones((len(p.shares), 10))])
         bodies = body + np.array([x.mean for x in extras])

@@ -24,6 +24,8 @@ from ident.spatial.inertia import to_com
 WHOLE = "the whole table"
 #: What is said of a log whose torques have no part of gravity.
 WITHOUT = "torques are without gravity, as after a drive that takes it out"
+_LEFT_OUT = "carries a body that CAD leaves out"
+_TOO_MANY = "holds a body too many in CAD (a component counted twice, or one of a neighbour's?)"
 _DENSITY = "masses and tensors are off by one factor, the centres are right (densities that nobody has set?)"
 _PART_WORDS = {
     "mass": "mass is off, the other numbers are right (overridden?)",
@@ -51,7 +53,8 @@ def described(move: Move, robot: Robot, search: Search, best: Hypothesis) -> tup
         case ExtraBody():
             less = search.without(best, move) if move in best.moves else best
             body, root = search.extra_body(less, move)
-            return robot.links[move.link], f"carries a body that CAD leaves out: {_body_words(body, root)}"
+            said, body = (_LEFT_OUT, body) if move.mass > 0 else (_TOO_MANY, -body)
+            return robot.links[move.link], f"{said}: {_body_words(body, root)}"
         case TorqueGain(joint, factor):
             other = "torque is recorded with the other sign" if factor < 0 else ""
             return robot.joint_names[joint], other or f"torque has to be multiplied by {factor:.3g}"

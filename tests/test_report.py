@@ -722,7 +722,7 @@ def test_the_robot_in_space_has_its_bodies_where_they_are():
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     shapes = {"base": [corners], "arm": [corners, 2 * corners]}
     (drawn,) = inertias(c.constrained, c.model, None, [replace(c.fit, q=np.tile(q, (len(c.fit.q), 1)))], shapes)
-    space = json.loads(drawn.space)
+    space = json.loads(drawn.instead)
     arm = c.robot.poses(q)[1]
     assert np.allclose(
         space["shapes"], [corners, *(k * corners @ arm.rotation.T + arm.position for k in (1, 2))], atol=1e-4
@@ -899,7 +899,7 @@ def drawings():
         "intervals": shares.shown,
         "errors": pictures.error_picture([long, "b"], {"identified": [0.02, np.nan], "CAD": [0.9, 2.5]}, title=title),
         "residual": residual_of(t, y, np.cos(t), np.sin(t), title=title, starts=(0, 10_000)),
-        "map": figures.identifiability_figure([long] * 7, text.INERTIAL, states, title=title),
+        "map": pictures.states_picture([long] * 7, text.INERTIAL, states, title=title),
         "weight": next(selection(replace(c.constrained, selection=tried, weight=1e-7))).shown,
         "matrix": Picture(title, (Panel(rows("abc"), rows("abc"), (Cells(np.eye(3)), Note(1, 1, "n", figures.RED))),)),
     }
@@ -912,7 +912,7 @@ NAMES = ["torque", "friction", "comparison", "intervals", "errors", "residual", 
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_fit_their_frames_and_name_their_units(name, tmp_path):
     shown = drawings()[name]
-    figure = figure_of(shown) if isinstance(shown, Picture) else shown
+    figure = figure_of(shown)
     assert figures.save_figure(figure, tmp_path / "figure.png", 60).read_bytes().startswith(b"\x89PNG")
     width, height = figure.get_size_inches()
     box = figure.get_tightbbox(figure.canvas.get_renderer())
@@ -931,7 +931,8 @@ def test_figures_fit_their_frames_and_name_their_units(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [2, 4, 14])
 def test_titles_are_no_wider_than_their_figure(words):
-    figure, _ = figures.blank(2.0, " ".join(["shoulder_pan_joint:", *["viscous 21.7"] * words]))
+    said = " ".join(["shoulder_pan_joint:", *["viscous 21.7"] * words])
+    figure = figure_of(Picture(said, (Panel(Axis(), Axis(), ()),)))
     (title,) = figure.texts
     assert title.get_window_extent().x1 <= figure.bbox.width
     assert title.get_text().endswith("…") == (words == 14)

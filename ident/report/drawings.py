@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
@@ -20,10 +19,10 @@ from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.regression.regression import Regression
 from ident.report import pictures, text
-from ident.report.body_figures import NO_SHAPES, Shapes, in_space, inertia_figure
+from ident.report.body_figures import NO_SHAPES, Shapes, in_space, inertia_picture
 from ident.report.figures import BLUE, GREEN, INK, MEASURED, MUTED, RED
 from ident.report.outcome_text import way_to
-from ident.report.parts import Drawing, pictured
+from ident.report.parts import Drawing
 from ident.report.picture import Axis, Cells, Dots, Line, Mark, Note, Panel, Picture, Strip, rows, short, sparse
 from ident.report.pictures import AROUND, AT_ZERO, WORDS, alike_for, bars, residual_picture, signed
 
@@ -48,7 +47,7 @@ def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int
         )
         title = f"{short(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included"
         about = f"Measured and predicted torque of {joint.name} in {motion.name}"
-        yield pictured(f"torque_{name}_{j + 1}", about, Picture(title, panels))
+        yield Drawing(f"torque_{name}_{j + 1}", about, Picture(title, panels))
 
 
 def left_over(model: Model, left: Residuals) -> Iterator[Drawing]:
@@ -61,7 +60,7 @@ def left_over(model: Model, left: Residuals) -> Iterator[Drawing]:
         about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
         title = f"{short(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}"
         drawn = residual_picture(left, j, joint, title=title)
-        yield pictured(f"residual_{j + 1}", f"{about} {text.number(alike, 2)} samples count as one", drawn)
+        yield Drawing(f"residual_{j + 1}", f"{about} {text.number(alike, 2)} samples count as one", drawn)
 
 
 def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
@@ -80,7 +79,7 @@ def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
         law = Line(grid, friction_law(model, theta, j, grid), BLUE, "fitted law", 2.2)
         title = f"{short(joint.name)}: {', '.join(said)}"
         drawn = pictures.friction_picture(title, joint.unit("torque"), joint.unit("velocity"), dots, law)
-        yield pictured(f"friction_{j + 1}", f"Friction of {joint.name} over velocity", drawn)
+        yield Drawing(f"friction_{j + 1}", f"Friction of {joint.name} over velocity", drawn)
 
 
 def _said(term: Term, value: float, joint_kind: str) -> str:
@@ -116,7 +115,7 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
         unseen = validation.unseen
         title = f"{unseen[0].upper()}{unseen[1:]}: {text.percent(own.relative_total)} error over all joints{band}"
         about = f"Relative prediction error{band} of each joint on recordings kept out of the fit"
-        yield pictured("errors", about, pictures.error_picture(validation.joints, relative, title=title))
+        yield Drawing("errors", about, pictures.error_picture(validation.joints, relative, title=title))
 
 
 def evidence(cause: NamedCause, k: int) -> Iterator[Drawing]:
@@ -131,7 +130,7 @@ def evidence(cause: NamedCause, k: int) -> Iterator[Drawing]:
     about = f"Error of each joint {whose}, with the mistake and without it"
     title = f"{of}: {before} error, {after} without the mistake"
     drawn = pictures.error_picture(cause.joints, errors, title=title, colours=(RED, BLUE))
-    yield pictured(f"mistake_{k}", about, drawn)
+    yield Drawing(f"mistake_{k}", about, drawn)
 
 
 def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:
@@ -157,7 +156,7 @@ def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:
     curves, left = (Line(t, before, RED, width=1.1), Line(t, after, BLUE, width=1.1)), Axis("residual", unit)
     over = Panel(Axis(trace.along, trace.unit), left, (AT_ZERO, *clouds), 230.0)
     drawn = Picture(title, (over, Panel(Axis("time", "s"), left, (AT_ZERO, *curves), 150.0)))
-    yield pictured(f"mistake_{k}_torque", about, drawn)
+    yield Drawing(f"mistake_{k}_torque", about, drawn)
 
 
 def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
@@ -170,7 +169,7 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     title = told if bad else f"No contradiction with CAD in {len(rows)} base parameters"
     off = [(r.name, r.standard_errors, r.verdict) for r in rows]
     drawn = pictures.comparison_picture(off, comparison.boundary, title=title)
-    yield pictured("cad_standard_errors", told, drawn)
+    yield Drawing("cad_standard_errors", told, drawn)
     sized = [
         (r, 100.0 * r.difference / r.scale, 100.0 * r.half_width / r.scale)
         for r in rows
@@ -188,7 +187,7 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     label = "(identified − CAD) / size of CAD ± 95 %"
     axis = Axis(label, limits=(-reach, reach), scale="symlog", edge=10.0, ticks=ticks)
     drawn = bars(said, axis, [(r.name, r.verdict) for r, *_ in sized], (x - half, x + half, x), WORDS)
-    yield pictured("cad_intervals", said, drawn)
+    yield Drawing("cad_intervals", said, drawn)
 
 
 def identifiability(estimate: Estimate) -> list[list[str]]:
@@ -212,7 +211,7 @@ def correlated(estimate: Estimate) -> Iterator[Drawing]:
     limits, ticks = (-0.5, len(names) - 0.5), tuple((float(k), short(name)) for k, name in enumerate(names))
     across, down = (Axis(limits=ends, ticks=ticks, named=True) for ends in (limits, limits[::-1]))
     drawn = Picture(title, (Panel(across, down, (Cells(values),), 2.0 * AROUND + 12.0 * len(names)),))
-    yield pictured("correlation", "Correlation of the errors of all base parameters with each other", drawn)
+    yield Drawing("correlation", "Correlation of the errors of all base parameters with each other", drawn)
 
 
 def agreeing(estimate: Estimate, regression: Regression) -> Iterator[Drawing]:
@@ -232,7 +231,7 @@ def agreeing(estimate: Estimate, regression: Regression) -> Iterator[Drawing]:
     marks = Line(normal, normal, MUTED, width=1.0, dash="--"), Line(normal, found, RED, width=1.8)
     panel = Panel(Axis("quantile of a normal one", "-"), Axis("change / its rms", "-"), marks)
     about = "Changes of base parameters by single segments, against normal ones"
-    yield pictured("segments", about, Picture(title, (panel,)))
+    yield Drawing("segments", about, Picture(title, (panel,)))
 
 
 def correlations(covariance: Array) -> Array:
@@ -257,8 +256,7 @@ def inertias(
     title = f"The {n} links as solid ellipsoids of the same mass and inertia"
     about = f"{title}, on the robot"
     space = in_space(model.robot, q, inertials, cad, shapes=shapes)
-    figure = partial(inertia_figure, space, title=title)
-    yield Drawing("inertia_ellipsoids", title, about, figure, json.dumps(space, allow_nan=False))
+    yield Drawing("inertia_ellipsoids", about, inertia_picture(space, title), json.dumps(space, allow_nan=False))
 
 
 def path_of_terms(found: Structure) -> Iterator[Drawing]:
@@ -290,7 +288,7 @@ def path_of_terms(found: Structure) -> Iterator[Drawing]:
     )
     axis = Axis("torque missed on what is left out", "%", (min(reach) - 0.05 * span, max(reach) + 0.32 * span))
     drawn = Picture(title, (Panel(axis, rows(names), marks, AROUND + 30.0 * len(names)),))
-    yield pictured("steps", "Torque missed on what is left out after each joint term that was taken", drawn)
+    yield Drawing("steps", "Torque missed on what is left out after each joint term that was taken", drawn)
 
 
 def selection(estimate: Estimate) -> Iterator[Drawing]:
@@ -313,4 +311,4 @@ def selection(estimate: Estimate) -> Iterator[Drawing]:
         axis = Axis(axis.label, "%", (-3.0, 1.5 * most), "symlog", edge=10.0, ticks=named)
     title = f"The prior has weight {estimate.weight:.2g}: what left-out data and the noise ask for"
     drawn = Picture(title, (Panel(Axis("weight of the prior", "-", scale="log"), axis, marks),))
-    yield pictured("prior_weight", "Cross-validation error over the weight of the prior", drawn)
+    yield Drawing("prior_weight", "Cross-validation error over the weight of the prior", drawn)

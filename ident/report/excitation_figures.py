@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,30 +14,30 @@ from ident.excitation.information import Worth
 from ident.excitation.limits import ORDERS, KinematicLimits, TorqueLimits
 from ident.excitation.trajectory import Trajectory
 from ident.report.excitation_text import PROMISES, Promise, promises, raised, relative_errors
-from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MUTED, PAGE, PALE, RED, empty, keep, plain, style
+from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, PALE, RED, figure_of
+from ident.report.picture import WIDE, Axis, Band, Line, Mark, Note, Panel, Picture, Strip, rows, short
+from ident.report.pictures import AROUND, ROW, judged
 from ident.report.text import number, unit
 from ident.robot.robot import UNITS
 from ident.spatial.inertia import INERTIAL
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 9.6  # inch
 _ROOM = 0.12  # of a range, drawn beyond each limit
 _SHADES: dict[Promise, tuple[str, str]] = {
     "well": (BLUE, "o"),
     "roughly": (GREEN, "s"),
     "weakly": (AMBER, "D"),
     "shown": (BLUE, "o"),
-    "not shown": (RED, "X"),
+    "not shown": (RED, "D"),
 }
 
 
 def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
     """Return position, velocity and acceleration of every joint over the motion, each between its limits.
 
-    A row per joint, in its own units; beside each curve the share of the limit that is used, from the exact extremes
+    A row per joint, in its own units; above each curve the share of the limit that is used, from the exact extremes
     (of a range: how far from its middle). Jerk gets a column where it uses more than half of a limit.
     Raises ExcitationError when the joints differ.
     """
@@ -44,27 +45,22 @@ def limits_figure(trajectory: Trajectory, limits: KinematicLimits) -> Figure:
     t = instants(trajectory)
     lower = np.vstack([limits.lower, -limits.rates])
     upper = np.vstack([limits.upper, limits.rates])
-    extremes = [trajectory.extremes(order) for order in range(4)]
-    least, most = np.array([x[0] for x in extremes]), np.array([x[1] for x in extremes])
-    used = _used(least, most, lower, upper)
+    extremes = np.array([trajectory.extremes(order) for order in range(4)])
+    used = _used(extremes[:, 0], extremes[:, 1], lower, upper)
     orders = range(4 if np.nan_to_num(used[3]).max() > 0.5 else 3)
-    named = [[f"{ORDERS[o]} of {plain(joint)}" for joint in limits.joints] for o in orders]
-    figure, grid = sheet(
-        trajectory.n,
-        len(orders),
-        _verdict(used[: len(orders)].ravel(), [name for row in named for name in row], of=" of the motion"),
-        "Blue: the motion. Orange: the limits, but for torques. At the right: greatest share used, at every instant",
-    )
-    for o in orders:
-        values = trajectory.derivative(t, o)
-        units = sorted({UNITS[ORDERS[o]][kind == "prismatic"] for kind in limits.kinds}, reverse=True)
-        grid[0][o].set_title(f"{ORDERS[o]} [{raised('; '.join(units))}]", fontsize=9, color=INK)
-        for j in range(trajectory.n):
-            _curve(grid[j][o], t, values[:, j], (lower[o, j], upper[o, j]), used[o, j])
+    panels, names = list[Panel](), list[str]()
     for j, joint in enumerate(limits.joints):
-        slides = "\n(slides)" if limits.kinds[j] == "prismatic" and "revolute" in limits.kinds else ""
-        _named(grid[j][0], plain(joint, 18) + slides)
-    return figure
+        slides = limits.kinds[j] == "prismatic" and "revolute" in limits.kinds
+        for o in orders:
+            units = sorted({UNITS[ORDERS[o]][kind == "prismatic"] for kind in limits.kinds}, reverse=True)
+            head = "" if j else f"{ORDERS[o]} [{raised('; '.join(units))}]\n"
+            named = f"{head}{short(joint, 18)}{' (slides)' if slides else ''}"
+            y = trajectory.derivative(t, o)[:, j]
+            panels.append(_curve(named, t, y, (lower[o, j], upper[o, j]), used[o, j]))
+            names.append(f"{ORDERS[o]} of {short(joint)}")
+    title = _verdict(used[: len(orders)].T.ravel(), names, of=" of the motion")
+    note = "Blue: the motion. Orange: the limits, but for torques. Above: greatest share used, at every instant"
+    return _over_time(title, note, panels, len(orders))
 
 
 def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
@@ -79,40 +75,24 @@ def torque_figure(trajectory: Trajectory, limits: TorqueLimits) -> Figure:
     t = instants(trajectory)
     states = trajectory.states(t)
     tau, friction, effort = limits.torques(states), limits.coulomb, limits.effort
-    units = robot.units("torque")
-    used = _used((tau - friction).min(axis=0), (tau + friction).max(axis=0), -effort, effort)
-    shares, names = used.tolist(), [f"torque of {plain(joint)}" for joint in robot.joint_names]
+    used = _used((tau - friction).min(axis=0), (tau + friction).max(axis=0), -effort, effort).tolist()
+    names = [f"torque of {short(joint)}" for joint in robot.joint_names]
+    panels = [
+        _curve(f"{short(name, 18)} [{own}]", t, tau[:, j], (-effort[j], effort[j]), used[j], friction[j])
+        for j, (name, own) in enumerate(zip(robot.joint_names, robot.units("torque"), strict=True))
+    ]
+    if np.isfinite(limits.power):
+        power = ((np.abs(tau) + friction) * np.abs(states[1])).sum(axis=1)
+        used, names = [*used, float(power.max() / limits.power)], [*names, "total power"]
+        panels.append(_curve("total power [W]", t, power, (-np.inf, limits.power), used[-1]))
+    at = f", with {limits.lacks} left out" if limits.lacks else f" at {len(t)} instants"
     torques = f"torque; {limits.lacks} not in it" if limits.lacks else "torque"
-    panels = robot.n + int(np.isfinite(limits.power))
-    columns = 1 if panels < 4 else 2
-    power = ((np.abs(tau) + friction) * np.abs(states[1])).sum(axis=1)
-    if np.isfinite(limits.power):
-        shares, names = [*shares, float(power.max() / limits.power)], [*names, "total power"]
-    figure, grid = sheet(
-        -(-panels // columns),
-        columns,
-        _verdict(
-            np.array(shares), names, f", with {limits.lacks} left out" if limits.lacks else f" at {len(t)} instants"
-        ),
-        f"Blue: {torques}, in the band that may come on top. Orange: limits. At the right: greatest share used",
-        height=0.95,
-    )
-    flat = [axes for row in grid for axes in row]
-    for j, joint in enumerate(robot.joint_names):
-        _curve(flat[j], t, tau[:, j], (-effort[j], effort[j]), float(used[j]), friction[j])
-        _named(flat[j], f"{plain(joint, 18)}\n[{units[j]}]")
-    if np.isfinite(limits.power):
-        _curve(flat[robot.n], t, power, (-np.inf, limits.power), shares[-1])
-        _named(flat[robot.n], "total power\n[W]")
-    for axes in flat[panels:]:
-        axes.set_visible(False)
-    for axes in flat[max(0, panels - columns) : panels]:
-        axes.tick_params(labelbottom=True)
-        axes.set_xlabel("time [s]")
-    return figure
+    note = f"Blue: {torques}, in the band that may come on top. Orange: limits. Above: greatest share used"
+    return _over_time(_verdict(np.array(used), names, at), note, panels, 1 if len(panels) < 4 else 2)
 
 
-_BEYOND = 100.0  # relative errors above this end in an arrow
+_BEYOND = 100.0  # relative errors above this are written out
+_ONE_COLUMN = 16  # so many rows and more stand in two
 
 
 def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figure:
@@ -121,7 +101,7 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
     Relative to the CAD value where the worth has one, else in the parameter's unit; prismatic: names of the joints that
     slide, for the units.
     """
-    found, relative = promises(worth), relative_errors(worth)
+    found, relative, names = promises(worth), relative_errors(worth), worth.base.names
     compared = worth.values is not None
     shown = relative if compared else worth.errors
     known = shown[np.isfinite(shown) & (shown > 0)]
@@ -130,48 +110,50 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
     right = max(10.0 ** np.ceil(np.log10(high) + 0.05), 10.0 * left, 2.0 if compared else 0.0)
     if compared:
         right = min(right, _BEYOND)  # a CAD value that is nearly 0 says nothing of the scale
-    columns = _columns(_groups(worth.base.names, np.stack([np.where(np.isnan(shown), 0.0, shown), worth.errors])))
-    longest = max(len(column) for column in columns)
-    counts = [f"{found.count(p)} {p}" for p in ("roughly", "weakly", "not shown") if p in found]
     good: tuple[Promise, str] = ("well", " to 10 % or better") if compared else ("shown", "")
+    counts = [f"{found.count(p)} {p}" for p in ("roughly", "weakly", "not shown") if p in found]
     title = f"{found.count(good[0])} of {len(found)} base parameters will be known{good[1]}"
     note = "Predicted standard errors, shorter is better. Each name stands for the combination that the table gives"
-    if compared and (shown[np.isfinite(shown)] > right).any():
-        note += f". Arrows: above {100 * right:g} %"
-    figure, (row,) = sheet(1, len(columns), ", ".join([title, *counts]), note, 0.16 * longest + 0.9)
-    for axes, column in zip(row, columns, strict=True):
-        for place, entry in enumerate(column):
-            if isinstance(entry, str):
-                continue
-            colour, marker = _SHADES[found[entry]]
-            if worth.values is not None and np.isnan(shown[entry]):
-                none = "CAD says 0" if np.isfinite(worth.values[entry]) else "no CAD value"
-                error = f"{none}; error {number(float(worth.errors[entry]), 2)} "
-                said = error + unit(worth.base.names[entry], prismatic)
-                box = {"facecolor": PAGE, "edgecolor": "none", "pad": 0.8}
-                axes.text(left * 1.15, place, said, va="center", fontsize=7, color=INK, zorder=3, bbox=box)
-                continue
-            axes.axhline(place, color=LINE, linewidth=0.5, zorder=0)
-            value = float(np.clip(shown[entry], left, right))
-            axes.plot([left, value], [place, place], color=colour, linewidth=1.6, solid_capstyle="butt")
-            beyond = float(shown[entry]) > right
-            axes.plot([value], [place], ">" if beyond else marker, color=colour, markersize=4.5, clip_on=False)
-        axes.set(xscale="log", xlim=(left, right), ylim=(longest - 0.4, -0.6))
-        axes.set_yticks(range(len(column)), [_label(entry, worth, prismatic, compared) for entry in column])
-        for entry, tick in zip(column, axes.get_yticklabels(), strict=True):
-            tick.set(fontsize=7.5, fontweight="bold" if isinstance(entry, str) else "normal")
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="y", visible=False)
-        axes.minorticks_off()
-        if compared:
-            decades = 10.0 ** np.arange(np.log10(left), np.log10(right) + 0.5)
-            axes.set_xticks(decades, [f"{100 * x:g} %" for x in decades])
-            axes.axvline(1.0, color=INK, linewidth=1.0, linestyle="--")
-            axes.set_xlabel("standard error / CAD value")
-        else:
-            axes.set_xlabel("standard error [unit of each parameter]")
-    _promised(figure, found, compared)
-    return figure
+    words = [p for p in PROMISES if p in found and not (p == "shown" and compared)]  # those have words instead of a bar
+    looks = {p: (*_SHADES[p], f"{p} ({found.count(p)}): {PROMISES[p]}") for p in words}
+    axis = Axis("standard error", "unit of each parameter", (left, right), "log")
+    if compared:
+        decades = 10.0 ** np.arange(np.log10(left), np.log10(right) + 0.5)
+        ticks = tuple((float(x), f"{100 * x:g} %") for x in decades)
+        axis = Axis("standard error / CAD value", "", (left, 3.0 * right), "log", ticks=ticks)
+    order = _sorted(names, np.nan_to_num(shown, posinf=np.inf), worth.errors)
+    parts = np.array_split(order, 1 if len(order) < _ONE_COLUMN else 2)
+    panels = []
+    for part in parts:
+        silent = np.isnan(shown[part])
+        ends = np.full(len(part), left), *[np.clip(np.where(silent, left, shown[part]), left, right)] * 2
+        verdicts = ["" if none else found[k] for k, none in zip(part, silent, strict=True)]
+        behind = [Strip("x", 1.0, 1.0, INK, dash="--")] if compared else []
+        notes = _notes(worth, shown, part.tolist(), (left, right), prismatic)
+        labels = [_label(names[k]) + ("" if compared else f" [{unit(names[k], prismatic) or '-'}]") for k in part]
+        down = rows([*labels, *[""] * (len(parts[0]) - len(part))])
+        marks = *behind, *judged(verdicts, ends, looks), *notes
+        panels.append(Panel(axis, down, marks, AROUND + ROW * len(parts[0])))
+    return figure_of(Picture(", ".join([title, *counts]), tuple(panels), len(panels), note, WIDE))
+
+
+def _label(name: str) -> str:
+    """Return a parameter's name, of a long one the beginning and what it is."""
+    of, _, part = name.rpartition(".")
+    return f"{short(of, 14)}.{part}"
+
+
+def _notes(
+    worth: Worth, shown: Array, part: Sequence[int], ends: tuple[float, float], prismatic: frozenset[str]
+) -> Iterator[Note]:
+    """Yield what stands in place of bars without a CAD value, and the sizes of those that end at the edge."""
+    for place, k in enumerate(part):
+        if worth.values is not None and np.isnan(shown[k]):
+            none = "CAD says 0" if np.isfinite(worth.values[k]) else "no CAD value"
+            error = f"{number(float(worth.errors[k]), 2)} {unit(worth.base.names[k], prismatic)}"
+            yield Note(ends[0], place, f"{none}; error {error}", INK)
+        elif ends[1] < shown[k] < np.inf:
+            yield Note(ends[1], place, f"{100 * shown[k]:.2g} %", INK)
 
 
 def require_same(joints: tuple[str, ...], wanted: tuple[str, ...]) -> None:
@@ -209,88 +191,39 @@ def _share(used: float) -> str:
     return f"{100 * used:.1f} %" if 0.99 < used < 1.01 else f"{100 * used:.0f} %"
 
 
-def _curve(axes: Axes, t: Array, y: Array, ends: tuple[float, float], used: float, band: float = 0.0) -> None:
-    """Draw one curve, in a band that may come on top, between its limits, and the share used beside it."""
-    beyond = used > 1.0
-    if band > 0:
-        axes.fill_between(t, y - band, y + band, color=PALE, linewidth=0, zorder=1)
-    axes.plot(t, y, color=RED if beyond else BLUE, linewidth=1.4, zorder=2)
+def _curve(title: str, t: Array, y: Array, ends: tuple[float, float], used: float, band: float = 0.0) -> Panel:
+    """Return one curve, in a band that may come on top, between its limits; the title says what share is used."""
     finite = [x for x in ends if np.isfinite(x)]
-    low, high = min([*finite, float(y.min()) - band]), max([*finite, float(y.max()) + band])
+    reached = [float(y.min()) - band, float(y.max()) + band]
+    low, high = min(*finite, *reached), max(*finite, *reached)
     room = _ROOM * (high - low) or 1.0
-    axes.set(xlim=(0.0, t[-1]), ylim=(low - room, high + room))
-    for x, far in zip(ends, (low - room, high + room), strict=True):
-        if np.isfinite(x):
-            axes.axhspan(min(x, far), max(x, far), color=BAND, linewidth=0, zorder=0)
-            axes.axhline(x, color=RED, linewidth=1.1, zorder=1)
-    if len(finite) == 2:
-        near = finite[1] - finite[0] < 0.5 * (high - low)  # then there is no room for the middle's number
-        ticks = finite if near else [finite[0], sum(finite) / 2.0, finite[1]]
-        axes.set_yticks(ticks, [f"{x:.3g}".replace("-", "−") for x in ticks])
-    said = "no\nlimit" if np.isnan(used) else "beyond" if np.isinf(used) else "kept" if used == 0.0 else _share(used)
-    told = axes.text(1.015, 0.5, said, transform=axes.transAxes, va="center", fontsize=8)
-    told.set(color=RED if beyond else MUTED if np.isnan(used) else INK, fontweight="bold" if used > 0.9 else "normal")
+    edges = [(x, far) for x, far in zip(ends, (low - room, high + room), strict=True) if np.isfinite(x)]
+    marks: tuple[Mark, ...] = (
+        *(Strip("y", min(edge), max(edge), BAND) for edge in edges),
+        *([Band(t, y - band, y + band, PALE)] if band > 0 else []),
+        Line(t, y, RED if used > 1.0 else BLUE, width=1.9),
+        *(Strip("y", x, x, RED) for x, _ in edges),
+    )
+    least, most = (end if np.isfinite(end) else at for end, at in zip(ends, reached, strict=True))
+    near = most - least < 0.5 * (high - low)  # then there is no room for the middle's number
+    ticks = (least, most) if near else (least, (least + most) / 2.0, most)
+    named = tuple((x, f"{x if abs(x) > 1e-3 * room else 0.0:.3g}".replace("-", "−")) for x in ticks)
+    down = Axis(limits=(low - room, high + room), ticks=named, named=True)
+    said = "no limit" if np.isnan(used) else "beyond" if np.isinf(used) else "kept" if used == 0.0 else _share(used)
+    return Panel(Axis(limits=(0.0, float(t[-1]))), down, marks, 86.0 + 15.0 * title.count("\n"), f"{title}: {said}")
 
 
-def _named(axes: Axes, name: str) -> None:
-    axes.set_ylabel(name, fontsize=8.5, rotation=0, ha="right", va="center", color=INK)
+def _over_time(title: str, note: str, panels: Sequence[Panel], columns: int) -> Figure:
+    """Return panels over time, which the lowest of each column name."""
+    named = [replace(p, x=replace(p.x, label="time", unit="s"), height=p.height + 30.0) for p in panels[-columns:]]
+    return figure_of(Picture(title, (*panels[:-columns], *named), columns, note, WIDE))
 
 
-def sheet(rows: int, columns: int, title: str, note: str, height: float = 0.72) -> tuple[Figure, list[list[Axes]]]:
-    """Return a Figure of rows x columns axes, each row so high [inch], with a title and a note that explains it."""
-    total = 0.95 + rows * height
-    figure = empty(WIDTH, total)
-    made: Any = figure.subplots(rows, columns, squeeze=False, sharex=True)
-    figure.text(0.008, 1.0 - 0.06 / total, title, va="top", size=11, weight="bold", color=INK, in_layout=False)
-    figure.text(0.008, 1.0 - 0.29 / total, note, va="top", size=8.5, color=MUTED, in_layout=False)
-    keep(figure, 0.004, 0.5)
-    for axes in made.ravel():
-        style(axes, 7.5)
-    for axes in made[-1]:
-        axes.set_xlabel("time [s]", fontsize=8.5)
-    return figure, [list(row) for row in made]
+def _sorted(names: Sequence[str], *sizes: Array) -> list[int]:
+    """Return the places of base parameters by link, and those of joints by what they are; each group's largest first.
 
-
-def _groups(names: Sequence[str], sizes: Array) -> list[tuple[str, list[int]]]:
-    """Return base parameters by link, and those of joints by what they are; each group's largest first.
-
-    sizes (2, b): what to sort by, and what decides between equals.
+    sizes (b,): what to sort by, and what decides between equals.
     """
-    found: dict[str, list[int]] = {}
-    for k, name in enumerate(names):
-        of, _, part = name.rpartition(".")
-        found.setdefault(of if part in INERTIAL else part.replace("_", " "), []).append(k)
-    return [(head, sorted(members, key=lambda k: tuple(-sizes[:, k]))) for head, members in found.items()]
-
-
-def _columns(groups: list[tuple[str, list[int]]]) -> list[list[str | int]]:
-    """Return the groups with their heads, in one column, or two of about the same length."""
-    blocks: list[list[str | int]] = [[head, *members] for head, members in groups]
-    total = sum(len(block) for block in blocks)
-    if total < 16 or len(blocks) < 2:
-        return [[entry for block in blocks for entry in block]]
-    lengths = np.cumsum([len(block) for block in blocks])[:-1]
-    cut = int(np.argmin(np.maximum(lengths, total - lengths))) + 1
-    return [[entry for block in part for entry in block] for part in (blocks[:cut], blocks[cut:])]
-
-
-def _label(entry: str | int, worth: Worth, prismatic: frozenset[str], compared: bool) -> str:
-    if isinstance(entry, str):
-        return plain(entry)
-    name = worth.base.names[entry]
-    of, _, part = name.rpartition(".")
-    short = plain(part if part in INERTIAL else of, 22)
-    return short if compared else f"{short} [{unit(name, prismatic) or '-'}]"
-
-
-def _promised(figure: Figure, found: Sequence[Promise], compared: bool) -> None:
-    """Put the legend below the axes."""
-    from matplotlib.lines import Line2D
-
-    seen = [p for p in PROMISES if p in found and not (p == "shown" and compared)]  # those have words instead of a mark
-    handles = []
-    for p in seen:
-        colour, marker = _SHADES[p]
-        told = f"{p} ({found.count(p)}): {PROMISES[p]}"
-        handles.append(Line2D([], [], color=colour, marker=marker, markersize=4.5, linewidth=1.6, label=told))
-    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False, fontsize=8, labelcolor=INK)
+    groups = [of if part in INERTIAL else part for of, _, part in (name.rpartition(".") for name in names)]
+    first = list(dict.fromkeys(groups))
+    return sorted(range(len(names)), key=lambda k: (first.index(groups[k]), *(-size[k] for size in sizes)))

@@ -132,7 +132,7 @@ def write(report: Report, path: Path, pictures: str | Path | None = None) -> Pat
 def _page(report: Report) -> str:
     """Return the page, with the script whose hash lets it run."""
     script = "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    pictures = {d.name: d.shown for d in report.drawings if isinstance(d.shown, Picture)}
+    pictures = {d.name: d.shown for d in report.drawings if not d.instead}
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = templates("ident.report", autoescape=True).get_template("page.html.j2")
     return page.render(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,26 +17,24 @@ if TYPE_CHECKING:
 class Drawing:
     """A picture with a name that suits a file and a description for those who do not see it.
 
-    shown: a picture, which a page draws itself; or a function that returns a figure for paper, where the page has
-    something else: space, what `in_space` returns as JSON, or the map of the drawing's block.
+    instead: what a page shows in its place: what `in_space` returns as JSON, or "map" for that of the drawing's block.
     """
 
     name: str
-    title: str
     description: str
-    shown: Picture | Callable[[], Figure]
-    space: str = ""
+    shown: Picture
+    instead: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the picture says."""
+        return self.shown.title
 
     def figure(self) -> Figure:
         """Return the figure by matplotlib, for paper."""
         from ident.report.figures import figure_of
 
-        return figure_of(self.shown) if isinstance(self.shown, Picture) else self.shown()
-
-
-def pictured(name: str, description: str, picture: Picture) -> Drawing:
-    """Return the drawing of a picture."""
-    return Drawing(name, picture.title, description, picture)
+        return figure_of(self.shown)
 
 
 @dataclass(frozen=True)

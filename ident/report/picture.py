@@ -1,6 +1,7 @@
 """What a figure shows: panels with axes and marks, as plain numbers. A browser or matplotlib draws it.
 
-Colours are those of `ident.report.figures`; sizes are in pixels of a page, 96 of them to the inch.
+Colours are those of `ident.report.figures`; sizes are in pixels of a page, 96 of them to the inch. Outlines, titles and
+scales of panels, notes and widths of pictures are for paper alone: no page shows pictures that have them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from ident.arrays import Array
 Scale = Literal["linear", "log", "symlog"]
 #: Longer lines are kept as the least and the largest value of stretches, so that no peak is lost.
 LONG = 1500
+#: Widths of pictures: one of two beside each other on a desk, or on a telephone; and a sheet of paper.
+NARROW, WIDE = 451.0, 922.0
 _CELLS = (300, 160)  # a cloud of dots keeps one in each cell of such a grid: more would not show
 
 
@@ -110,15 +113,28 @@ class Strip:
     opacity: float = 1.0
 
 
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A curve through points (N, 2) in their order; with a colour to fill it, of such opacity, it is closed."""
+
+    points: Array
+    colour: str
+    fill: str = ""
+    label: str = ""
+    width: float = 1.3
+    dash: str = ""
+    opacity: float = 1.0
+
+
 @dataclass(frozen=True)
 class Note:
-    """A text at (x, y), to the left or to the right of it."""
+    """A text at (x, y), to the left or to the right of it, or upon it."""
 
     x: float
     y: float
     text: str
     colour: str
-    side: Literal["left", "right"] = "right"
+    side: Literal["left", "right", "center"] = "right"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,26 +144,33 @@ class Cells:
     values: Array
 
 
-Mark = Line | Dots | Band | Bars | Strip | Note | Cells
+Mark = Line | Dots | Band | Bars | Strip | Outline | Note | Cells
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Marks over two axes, the first one lowest; height: with its numbers and labels."""
+    """Marks over two axes, the first one lowest; height: with its numbers and labels.
+
+    equal: both axes have one scale, and no frame where they have no labels.
+    """
 
     x: Axis
     y: Axis
     marks: tuple[Mark, ...]
     height: float = 200.0
+    title: str = ""
+    equal: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Panels under a title that says what they show, row by row in so many columns."""
+    """Panels under a title that says what they show, and a note that explains it, row by row in so many columns."""
 
     title: str
     panels: tuple[Panel, ...]
     columns: int = 1
+    note: str = ""
+    width: float = NARROW
 
 
 def stretched(y: Array, most: int) -> tuple[NDArray[np.intp], Array]:

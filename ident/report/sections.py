@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations, groupby, product
 
 import numpy as np
@@ -28,8 +27,9 @@ from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.drawings import agreeing, correlated, identifiability
 from ident.report.figures import BLUE, MEASURED, MUTED, RED
-from ident.report.parts import Block, Drawing, Map, Section, pictured
+from ident.report.parts import Block, Drawing, Map, Section
 from ident.report.picture import Axis, Line, Panel, Picture, Strip, short
+from ident.report.pictures import states_picture
 from ident.report.text import Table, table
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
@@ -181,8 +181,8 @@ def identifiable_section(
     known = (
         f"{sum(row.count('alone') for row in states)} of {10 * len(states)} link parameters are known by the data alone"
     )
-    figure = partial(figures.identifiability_figure, estimate.links, INERTIAL, states, title=known)
-    drawn = Drawing("identifiability", known, "Which link parameters the data determine", figure)
+    picture = states_picture(estimate.links, INERTIAL, states, title=known)
+    drawn = Drawing("identifiability", "Which link parameters the data determine", picture, "map")
     standard = text.standard_rows(estimate, comparison, slides)
     cells, combined = _known(estimate, slides, short)
     weak = Block(
@@ -299,7 +299,7 @@ def _drawings(found: Rollout, robot: Robot) -> Iterator[Drawing]:
             f"{short(joint.name)}: {error} {unit} off {WINDOW_S:g} s later, of {text.number(moved[j], 2)} {unit} moved"
         )
         about = f"Measured and simulated position of {joint.name} in {found.recording}"
-        yield pictured(f"simulation_{j + 1}", about, Picture(title, panels))
+        yield Drawing(f"simulation_{j + 1}", about, Picture(title, panels))
 
 
 def _with_gaps(windows: Array) -> Array:

@@ -17,7 +17,7 @@ from ident.estimate.estimate import Estimate
 from ident.report import pictures, text
 from ident.report.figures import AMBER, BLUE, GREEN, MEASURED, MUTED, PALE, RED
 from ident.report.page import known_format, write
-from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
+from ident.report.parts import Block, Card, Drawing, Report, Section
 from ident.report.picture import Axis, Band, Dots, Line, Mark, Note, Panel, Picture, Strip, short
 from ident.report.text import Table, Tone
 from ident.report.verdict import Judgement
@@ -128,7 +128,7 @@ def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change])
                 label=f"({short(c.name, 14)} − {short(named[0][0], 14)}) / standard error",
                 words=words,
             )
-            yield pictured(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors", drawn)
+            yield Drawing(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors", drawn)
 
 
 def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None) -> Iterator[Drawing]:
@@ -144,7 +144,7 @@ def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None
                 marks.append(Line(velocity, law, colour, short(name), 1.8, ("", "--", ":")[k % 3]))
             units = ("SI", "SI") if slides is None else (UNITS[x][joint in slides] for x in ("torque", "velocity"))
             drawn = pictures.friction_picture(short(joint), *units, *marks)
-            yield pictured(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result", drawn)
+            yield Drawing(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result", drawn)
 
 
 def _table(first: str, change: Change, slides: frozenset[str] | None, *, friction: bool = False) -> Table:
@@ -292,7 +292,7 @@ def drawing(table: pd.DataFrame, parameter: str) -> Drawing:
     panel = Panel(across, Axis(short(parameter, 20), unit), tuple(marks), 250.0)
     about = f"{parameter} of each robot with its interval of 95 %, the median of all and their spread"
     name = f"fleet_{parameter.replace('.', '_')}"
-    return pictured(name, about, Picture(f"{short(parameter)}: {told}", (panel,)))
+    return Drawing(name, about, Picture(f"{short(parameter)}: {told}", (panel,)))
 
 
 def _rows(title: str, rows: pd.DataFrame, off: str) -> Table:

@@ -21,7 +21,7 @@ from ident.logs.process import Processing, noise_share
 from ident.logs.readings import resting
 from ident.report import text
 from ident.report.figures import AMBER, BLUE, GREEN, INK, MUTED, PALE, RED, empty, plain
-from ident.report.parts import Drawing, pictured
+from ident.report.parts import Drawing
 from ident.report.picture import Axis, Dots, Line, Panel, Picture, Strip, envelope, short
 from ident.robot.robot import Robot
 
@@ -66,7 +66,7 @@ def spectra(log: Log, processing: Processing, robot: Robot) -> Iterator[Drawing]
         told += f", {text.percent(float(shares[j]))} of the acceleration" if np.isfinite(shares[j]) else ""
         about = f"Spectra of position to acceleration, and torque, of {joint.name}, its motion's band and all cut-offs"
         title = f"{short(joint.name)}: {told if moves else 'rests'}"
-        yield pictured(f"spectrum_{j + 1}", about, Picture(title, tuple(panels)))
+        yield Drawing(f"spectrum_{j + 1}", about, Picture(title, tuple(panels)))
 
 
 _TRIED = re.compile(r"(\S+) Hz (\S+?)(?:,|$)")
@@ -83,7 +83,7 @@ def errors_by_cut_off(tried: str, chosen_hz: float | None) -> Iterator[Drawing]:
         below = Axis("cut-off of the positions", "Hz", (0.9 * hz[0], 1.1 * hz[-1]), "log", ticks=ticks)
         panel = Panel(below, Axis("left-out error / least"), marks)
         about = "Error of stretches that were left out over the cut-off of the positions, relative to the least"
-        yield pictured(
+        yield Drawing(
             "cut_offs", about, Picture("Error of what is left out by cut-off; dashed: the one taken", (panel,))
         )
 

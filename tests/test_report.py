@@ -32,7 +32,7 @@ from ident.logs import Log, Processing, process
 from ident.logs.filter import decimate, thinned_band
 from ident.model import DriveInertia, Model, Spring, coupled_drive, torque
 from ident.regression import BaseParameters, base_parameters
-from ident.report import figures, pictures, text, write_report
+from ident.report import figures, gather, pictures, text, write_report
 from ident.report.body_figures import ellipsoid
 from ident.report.drawings import (
     agreeing,
@@ -51,7 +51,6 @@ from ident.report.figures import figure_of
 from ident.report.page import page_data
 from ident.report.pdf import pdf
 from ident.report.picture import Axis, Cells, Dots, Line, Note, Panel, Picture, envelope, rows, sparse
-from ident.report.report import gather
 from ident.report.sections import in_short, lengths, numbered
 from ident.report.verdict import questions, verdict
 from ident.robot import read_robot
@@ -121,15 +120,17 @@ def page(folder) -> str:
     comparison, validation, truth = full()
     estimate = replace(c.constrained, selection=((1e-6, 1.0), (1e-5, 1.1), (1e-4, 1.5)), provenance={"ident": "9.9"})
     path = write_report(
+        gather(
+            estimate,
+            model=c.model,
+            fit=iter([c.fit]),
+            held_out=c.other,
+            comparison=comparison,
+            validation=validation,
+            truth=truth,
+            command='ident run "my experiment"',
+        ),
         folder / "r.html",
-        estimate,
-        model=c.model,
-        fit_motions=iter([c.fit]),
-        validation_motions=[c.other],
-        comparison=comparison,
-        validation=validation,
-        truth=truth,
-        command='ident run "my experiment"',
     )
     assert [p.name for p in folder.iterdir()] == ["r.html"]
     return path.read_text()
@@ -354,16 +355,16 @@ def test_symbols_of_lengths_hold_for_other_lengths_too(name):
 def test_pdf_and_pictures(tmp_path):
     c = case()
     comparison, validation, _ = full()
-    bare = {"model": c.model, "validation_motions": []}
+    bare = {"model": c.model, "held_out": None}
     given = bare | {"comparison": comparison, "validation": validation}
     parts = iter([c.fit, replace(c.other, name="second"), c.fit])  # a streamed one comes in parts
-    drawn = write_report(tmp_path / "a.pdf", c.constrained, fit_motions=parts, **bare).read_bytes()
+    drawn = write_report(gather(c.constrained, fit=parts, **bare), tmp_path / "a.pdf").read_bytes()
     assert drawn.startswith(b"%PDF-")
     assert drawn.rstrip().endswith(b"%%EOF")
     assert len(drawn) > 10_000
     assert len(re.findall(rb"/Type /Page\b", drawn)) >= 4
     made = [
-        write_report(tmp_path / name, c.constrained, fit_motions=[], **given, **more).read_bytes()
+        write_report(gather(c.constrained, **given), tmp_path / name, **more).read_bytes()
         for name, more in (("b.pdf", {"pictures": tmp_path / "figures"}), ("c.PDF", {}))
     ]
     assert made[0] == made[1]
@@ -378,7 +379,7 @@ def test_pdf_and_pictures(tmp_path):
         ET.fromstring(drawn)
         assert "var(" not in drawn
     with pytest.raises(InputError, match=r"a report ends in .html, .htm, .pdf, got '.txt'"):
-        write_report(tmp_path / "r.txt", c.constrained, fit_motions=[], **given)
+        write_report(gather(c.constrained, fit=[], **given), tmp_path / "r.txt")
     assert not (tmp_path / "r.txt").exists()
 
 
@@ -433,11 +434,11 @@ def test_a_summary_is_one_page(tmp_path):
     full_page = replace(report, sections=(), lead=tuple(errors(many)), odd=("long words " * 20,) * 3)
     for name, drawn in (("long", pdf(full_page)), ("whole", None)):
         if drawn is None:
-            given = {"model": c.model, "fit_motions": [c.fit], "validation_motions": [], "summary": True}
-            path = write_report(tmp_path / "s.pdf", estimate, **given, comparison=comparison, validation=validation)
-            drawn = path.read_bytes()
+            given = {"model": c.model, "fit": [c.fit], "held_out": None}
+            one = gather(estimate, **given, comparison=comparison, validation=validation).summary
+            drawn = write_report(one, tmp_path / "s.pdf").read_bytes()
         assert len(re.findall(rb"/Type /Page\b", drawn)) == 1, name
-    page_ = write_report(tmp_path / "s.html", estimate, **given, validation=validation).read_text()
+    page_ = write_report(gather(estimate, **given, validation=validation).summary, tmp_path / "s.html").read_text()
     assert re.findall(r'<figure id="([^"]+)"', page_) == ["errors"]
     assert "Is the model complete?" in page_
     assert "<section" not in page_
@@ -754,12 +755,8 @@ def test_names_are_shown_and_never_run(tmp_path):
     estimate = replace(c.constrained, robot=NASTY, prior=NASTY, provenance={NASTY: NASTY}, warnings=(NASTY,))
     motion = replace(c.fit, name=NASTY)
     path = write_report(
+        gather(estimate, model=replace(c.model, robot=renamed), fit=[motion], held_out=motion, command=NASTY),
         tmp_path / "r.html",
-        estimate,
-        model=replace(c.model, robot=renamed),
-        fit_motions=[motion],
-        validation_motions=[motion],
-        command=NASTY,
     )
     found = Page(path.read_text())
     assert found.tags.count("script") == 2
@@ -778,21 +775,19 @@ def test_names_in_figures_are_literal():
 @pytest.mark.slow
 def test_least_squares_without_anything_else(tmp_path):
     c = case()
-    path = write_report(tmp_path / "r.html", c.wls, model=c.model, fit_motions=[c.fit], validation_motions=[])
+    path = write_report(gather(c.wls, model=c.model, fit=[c.fit], held_out=None), tmp_path / "r.html")
     said = Page(path.read_text()).said
     assert "Only combinations of parameters are known" in said
     assert "Nothing was validated: the error on motions never seen is not known." in said
     assert "tower.m kg n/a prior" in said
-    alone = write_report(tmp_path / "a.html", c.wls, model=c.model, fit_motions=[], validation_motions=[])
+    alone = write_report(gather(c.wls, model=c.model, fit=[], held_out=None), tmp_path / "a.html")
     assert "no fitted recording was given" in Page(alone.read_text()).said
 
 
 def test_a_fitted_recording_is_not_called_held_out(tmp_path):
     c = case()
     validation = validate(c.model, c.fit, {"identified": c.wls.phi}, fitted=c.regression)
-    path = write_report(
-        tmp_path / "r.html", c.wls, model=c.model, fit_motions=[], validation_motions=[], validation=validation
-    )
+    path = write_report(gather(c.wls, model=c.model, fit=[], held_out=None, validation=validation), tmp_path / "r.html")
     said = Page(path.read_text()).said
     assert "Same recording: 'fit' was fitted; its errors show the fit and validate nothing." in said
     assert "no other recording was there to validate it" in said
@@ -814,8 +809,8 @@ def test_all_fitted_recordings_are_judged(tmp_path):
     c = case()
     rest = replace(c.fit, tau=c.fit.tau + 5.0)
     parts = [c.fit, replace(c.other, name="second", tau=c.other.tau + 0.5), rest]
-    given = {"model": c.model, "validation_motions": []}
-    path = write_report(tmp_path / "r.html", c.wls, fit_motions=iter(parts), **given)
+    given = {"model": c.model, "held_out": None}
+    path = write_report(gather(c.wls, fit=iter(parts), **given), tmp_path / "r.html")
     found = Page(path.read_text())
     told = r"(turn|lift|reach): the residual of “second” is 0.5\d* N( m)? rms, of the others 0.0\d+; look for"
     assert len(re.findall(told, found.said)) == 2  # on the first screen and beside the figures
@@ -833,7 +828,7 @@ def test_all_fitted_recordings_are_judged(tmp_path):
 def test_another_model_is_refused(tmp_path):
     c = case()
     with pytest.raises(ModelError, match="the estimate of 'crane' has other parameters than the model"):
-        write_report(tmp_path / "r.html", c.wls, model=Model(c.robot), fit_motions=[], validation_motions=[])
+        write_report(gather(c.wls, model=Model(c.robot), fit=[], held_out=None), tmp_path / "r.html")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -313,27 +313,26 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
 
     The motions are read once more.
     """
-    from ident.report import write_report
+    from ident.report import gather, write_report
 
     loaded, e = result.loaded, result.loaded.experiment
     held_out = e.validate if result.validation else ()
-    write_report(
-        path,
+    fit, judged = processing_of(loaded)
+    report = gather(
         result.estimate,
         model=loaded.model,
-        fit_motions=first_parts(loaded, e.fit, e.processing),
-        validation_motions=motions(loaded, held_out, processing_of(loaded)[1], []),
+        fit=first_parts(loaded, e.fit, e.processing),
+        held_out=next(motions(loaded, held_out, judged, []), None),
         comparison=result.comparison,
         validation=result.validation,
         truth=result.truth,
         command=command,
         regression=result.regression,
-        pictures=pictures,
         next_motion=shlex.join(["ident", "excite", str(e.robot), "--after", str(e.file)]),
-        summary=summary,
         shapes=shapes_of(loaded),
-        filtered=(next(iter_logs(loaded.manifest, e.fit[0], loaded.robot)), processing_of(loaded)[0]),
+        filtered=None if summary else (next(iter_logs(loaded.manifest, e.fit[0], loaded.robot)), fit),
     )
+    write_report(report.summary if summary else report, path, pictures)
 
 
 def first_parts(

@@ -117,11 +117,13 @@ def known_format(path: str | Path, pictures: str | Path | None = None) -> Path:
     return path
 
 
-def write(report: Report, path: Path, pictures: str | Path | None = None) -> Path:
+def write_report(report: Report, path: str | Path, pictures: str | Path | None = None) -> Path:
     """Write a report by its ending as HTML or PDF, whole or not at all, and its figures to a folder of `pictures`.
 
-    The figures are written as PNG and as SVG on white. Raises InputError when a file cannot be written.
+    The figures are written as PNG and as SVG on white. Raises InputError for another ending or when a file cannot be
+    written.
     """
+    path = known_format(path, pictures)
     for drawing in report.drawings if pictures is not None else ():
         figure, place = drawing.figure(), Path(pictures or "")
         figures.save_figure(figure, place / f"{drawing.name}.png", 150)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ident.report import text
@@ -98,6 +98,11 @@ class Report:
     warnings: tuple[str, ...] = ()
     note: str = ""
     elsewhere: str = "the report as PDF has them, too"
+
+    @property
+    def summary(self) -> Report:
+        """The first page alone."""
+        return replace(self, sections=(), note="")
 
     @property
     def drawings(self) -> tuple[Drawing, ...]:

@@ -16,7 +16,7 @@ from ident.estimate.covariance import half_widths
 from ident.estimate.estimate import Estimate
 from ident.report import pictures, text
 from ident.report.figures import AMBER, BLUE, GREEN, MEASURED, MUTED, PALE, RED
-from ident.report.page import known_format, write
+from ident.report.page import known_format, write_report
 from ident.report.parts import Block, Card, Drawing, Report, Section
 from ident.report.picture import Axis, Band, Dots, Line, Mark, Note, Panel, Picture, Strip, short
 from ident.report.text import Table, Tone
@@ -49,7 +49,7 @@ def write_comparison(
     the joints that slide; None where that is not known: then friction has "SI" for its unit. Raises what `changes`
     raises, and InputError for another ending or a file that cannot be written.
     """
-    path = known_format(path)
+    known_format(path)
     found = changes(named)
     compared = tuple(Block(table=_table(named[0][0], c, prismatic), opened=k == 0) for k, c in enumerate(found))
     rows = [
@@ -74,7 +74,7 @@ def write_comparison(
         note=_RULE,
         sections=(*sections, Section("all", "All of it", (*compared, *about), "All of it")),
     )
-    return write(report, path, pictures)
+    return write_report(report, path, pictures)
 
 
 def judgement(first: str, found: Sequence[Change]) -> Judgement:
@@ -227,7 +227,7 @@ def write_fleet(
         elsewhere="fleet.parquet has their numbers",
         sections=tuple(sections),
     )
-    return write(report, Path(path))
+    return write_report(report, path)
 
 
 def _judgement(robots: int, counts: tuple[int, int], failed: Mapping[str, str]) -> Judgement:

@@ -21,9 +21,10 @@ from identified import case
 from test_report import full
 from test_report_change import after
 
+from ident.compare.difference import changes
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
 from ident.report import gather, write_report
-from ident.report.several import write_comparison
+from ident.report.several import gather_changes
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +98,8 @@ def pages(tmp_path_factory) -> dict[str, str]:
         ),
         folder / "report.html",
     )
-    change = write_comparison(folder / "change.html", [("before", c.wls), ("after", after(lift__viscous=1.3))])
+    named = [("before", c.wls), ("after", after(lift__viscous=1.3))]
+    change = write_report(gather_changes(named, changes(named)), folder / "change.html")
     return {"report": report.read_text(), "change": change.read_text()}
 
 

@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ident.estimate import Estimate
 from ident.estimate.storage import load_estimate
 from ident.files import short_names
 from ident.robot import read_robot
 
 if TYPE_CHECKING:
     from ident.compare.difference import Change
+    from ident.report.parts import Report
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Estimates with short names, the first of which the others are compared with, and their changes."""
+    """What changed from the first of some estimates to each other one, and the report that says so."""
 
-    estimates: tuple[tuple[str, Estimate], ...]
     changes: Sequence[Change]
-    slides: frozenset[str] | None
+    report: Report
 
 
 def report_changes(
@@ -39,11 +38,12 @@ def report_changes(
     ModelError for estimates of different models.
     """
     from ident.compare.difference import changes
-    from ident.report.page import known_format
-    from ident.report.several import write_comparison
+    from ident.report.page import known_format, write_report
+    from ident.report.several import gather_changes
 
-    known_format(out)
-    named = tuple(zip(short_names(estimates), [load_estimate(file) for file in estimates], strict=True))
-    slides = None if robot is None else read_robot(robot).slides
-    write_comparison(out, named, command=command, pictures=figures, prismatic=slides)
-    return Compared(named, changes(named), slides)
+    known_format(out, figures)
+    named = tuple(zip(short_names(estimates), map(load_estimate, estimates), strict=True))
+    found, slides = changes(named), None if robot is None else read_robot(robot).slides
+    report = gather_changes(named, found, command=command, prismatic=slides)
+    write_report(report, out, figures)
+    return Compared(found, report)

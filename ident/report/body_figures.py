@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 Shapes = Mapping[str, Sequence[Array]]
 NO_SHAPES: Shapes = {}
 _VIEWS = ((-55.0, 20.0), (35.0, 20.0))  # azimuth and elevation of the eye [deg]: a quarter turn apart
-_CIRCLE = np.stack([np.cos(a := np.linspace(0.0, 2.0 * np.pi, 121)), np.sin(a)])
+#: A circle (2, points) of radius 1.
+CIRCLE = np.stack([np.cos(a := np.linspace(0.0, 2.0 * np.pi, 121)), np.sin(a)])
 
 
 def inertia_picture(space: Mapping[str, Any], title: str) -> Picture:
@@ -36,7 +37,7 @@ def inertia_picture(space: Mapping[str, Any], title: str) -> Picture:
 def _bodies(space: Mapping[str, Any], P: Array) -> Iterator[Mark]:
     """Yield shapes, links and bodies as seen by an eye; P (3, 3): what `view` returns."""
     for points in space["shapes"]:
-        yield Outline(_hull(np.asarray(points) @ P[:2].T), MUTED, LINE, width=0.7, opacity=0.4)
+        yield Outline(hull(np.asarray(points) @ P[:2].T), MUTED, LINE, width=0.7, opacity=0.4)
     bodies = [(b, shadow(P[:2], np.array(b["centre"]), np.array(b["shape"]))) for b in space["bodies"]]
     yield from (Outline(x, BLUE, PALE, "identified", 1.6, opacity=0.55) for b, x in bodies if b["kind"] != "CAD")
     for line in space["links"]:
@@ -67,7 +68,7 @@ def ellipsoid(inertials: ArrayLike) -> tuple[Array, Array] | None:
 def shadow(P: Array, centre: Array, shape: Array) -> Array:
     """Return the outline (points, 2) [m] of what `ellipsoid` returns, on the plane of the rows of P (2, 3)."""
     values, vectors = np.linalg.eigh(P @ shape @ shape.T @ P.T)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ _CIRCLE).T + P @ centre
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ CIRCLE).T + P @ centre
 
 
 #: Colour, dash and sign of each source, and how large that is: where signs meet, each is seen.
@@ -99,7 +100,7 @@ def _view(plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | 
     marks: list[Mark] = [Strip("x", 0.0, 0.0, MUTED, origin, ":"), Strip("y", 0.0, 0.0, MUTED, origin, ":")]
     shown = [np.zeros((1, 2))] if outline is None else [np.zeros((1, 2)), outline[:, plane]]
     if outline is not None and len(outline) > 2:
-        marks.insert(0, Outline(_hull(1e3 * outline[:, plane]), LINE, LINE, "shape of the link", opacity=0.5))
+        marks.insert(0, Outline(hull(1e3 * outline[:, plane]), LINE, LINE, "shape of the link", opacity=0.5))
     for source, body in bodies.items():
         colour, dash, sign, size = LOOKS[source]
         around = ellipse(body, plane)
@@ -119,7 +120,8 @@ def _view(plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | 
     return Panel(across, up, tuple(marks), 300.0, equal=True)
 
 
-def _hull(points: Array) -> Array:
+def hull(points: Array) -> Array:
+    """Return those of points (k, 2) that all others lie between, in their order; of points on one line all."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

@@ -15,6 +15,7 @@ from ident.dynamics import gravity_load
 from ident.errors import ExcitationError, ModelError, require_known
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.scene import Box, Capsule, Plane, Scene, carrier
+from ident.report.body_figures import CIRCLE, hull
 from ident.report.excitation_figures import instants, require_same
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MUTED, PAGE, RED, empty, figure_of, plain, view
 from ident.report.picture import WIDE, Axis, Dots, Line, Mark, Note, Outline, Panel, Picture, short
@@ -115,7 +116,6 @@ def simulation_figure(simulation: Simulation) -> Figure:
 
 
 _VIEW = view(-55.0, 24.0)
-_ARC = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 13)
 
 
 def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = None, *, poses: int = 8) -> Figure:
@@ -205,13 +205,8 @@ def _links(skeleton: list[Array], bodies: list[tuple[Array, Array, float]]) -> I
 
 
 def capsule_outline(start: ArrayLike, end: ArrayLike, radius: float) -> Array:
-    """Return the outline (26, 2) of a capsule seen along a line: two half circles about the ends (2,) of its axis."""
-    a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
-    along = np.arctan2(*(b - a)[::-1])
-    arcs = [
-        end + radius * np.stack([np.cos(x), np.sin(x)], 1) for end, x in ((b, along + _ARC), (a, along + np.pi + _ARC))
-    ]
-    return np.concatenate(arcs)
+    """Return the outline (points, 2) of a capsule seen along a line: that of circles about its axis' ends (2,)."""
+    return hull(np.concatenate([np.asarray(at) + radius * CIRCLE.T for at in (start, end)]))
 
 
 def _seen(points: Array) -> Array:

@@ -17,21 +17,8 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import need
 from ident.files import write_whole
-from ident.report.picture import (
-    Axis,
-    Band,
-    Bars,
-    Cells,
-    Dots,
-    Line,
-    Mark,
-    Note,
-    Outline,
-    Picture,
-    Strip,
-    envelope,
-    short,
-)
+from ident.report import picture
+from ident.report.picture import Axis, Mark, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +59,7 @@ CJK = (
 
 def plain(text: str, longest: int = 28) -> str:
     """Return a name as matplotlib shows it literally: no mathematics, not too long."""
-    return short(text, longest).replace("$", r"\$")
+    return picture.short(text, longest).replace("$", r"\$")
 
 
 def svg_file(figure: Figure, description: str) -> str:
@@ -170,11 +157,11 @@ _LEGEND: dict[str, Any] = {
 }  # fmt: skip
 
 
-def figure_of(picture: Picture) -> Figure:
+def figure_of(shown: Picture) -> Figure:
     """Return a picture as a figure on white paper."""
-    count, panels = picture.columns, picture.panels
+    count, panels = shown.columns, shown.panels
     heights = [max(p.height for p in panels[k : k + count]) for k in range(0, len(panels), count)]
-    figure = empty(picture.width * _INCH, sum(heights) * _INCH)
+    figure = empty(shown.width * _INCH, sum(heights) * _INCH)
     shape: dict[str, Any] = {"height_ratios": heights}
     places: list[Axes] = list(figure.subplots(len(heights), count, squeeze=False, gridspec_kw=shape).ravel())
     linked: dict[str, Axes] = {}
@@ -193,18 +180,18 @@ def figure_of(picture: Picture) -> Figure:
             axes.axis("on" if panel.x.label else "off")
     for axes in places[len(panels) :]:
         axes.remove()
-    _head(figure, picture)
+    _head(figure, shown)
     figure.align_ylabels()
     return figure
 
 
-def _head(figure: Figure, picture: Picture) -> None:
+def _head(figure: Figure, shown: Picture) -> None:
     """Put title, note and a legend, each label once, above the axes; the figure becomes as much higher."""
-    legends = [axes.get_legend_handles_labels() for axes in figure.axes]
-    found = {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
+    labels = [axes.get_legend_handles_labels() for axes in figure.axes]
+    found = {label: handle for own in labels for handle, label in zip(*own, strict=True)}
     width, height = figure.get_size_inches().tolist()
     columns = max(1, min(int(width / (_SIGN * (max(map(len, found), default=0) + 4))), len(found)))
-    texts = [text for text in (picture.title, picture.note) if text]
+    texts = [text for text in (shown.title, shown.note) if text]
     above = _EDGE + _TEXT * len(texts) + _ROW * -(-len(found) // columns)
     height += above + _EDGE
     figure.set_size_inches(width, height)
@@ -213,9 +200,9 @@ def _head(figure: Figure, picture: Picture) -> None:
         figure.text(0.01, top, plain(text, 400), va="top", in_layout=False, **_HEADS[k])
         _fit_title(legible(figure).texts[-1], 0.98 * float(figure.bbox.width))
     place = 0.005, 1.0 - (_EDGE + _TEXT * len(texts)) / height
-    shown = figure.legend(found.values(), found.keys(), bbox_to_anchor=place, ncols=columns, **_LEGEND)
-    shown.set_in_layout(False)
-    for line in shown.get_lines():
+    legend = figure.legend(found.values(), found.keys(), bbox_to_anchor=place, ncols=columns, **_LEGEND)
+    legend.set_in_layout(False)
+    for line in legend.get_lines():
         line.set_markersize(min(float(line.get_markersize()), 7.0))
     if (engine := figure.get_layout_engine()) is not None:
         engine.set(rect=(0.0, 0.0, 1.0, 1.0 - above / height))  # type: ignore[call-arg]
@@ -259,39 +246,39 @@ def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
 def _draw(axes: Axes, mark: Mark, order: float) -> None:
     """Draw a mark; those of a higher order lie above."""
     look: dict[str, Any] = {"zorder": order}
-    if not isinstance(mark, Note | Cells):  # a legend leaves out a label that begins with a line
+    if not isinstance(mark, picture.Note | picture.Cells):  # a legend leaves out a label that begins with a line
         look |= {"color": mark.colour, "label": plain(mark.label, 90) if mark.label else "_"}
     match mark:
-        case Line():
-            points = (mark.x, mark.y) if np.isnan(mark.y).any() else envelope(mark.x, mark.y, _POINTS)
+        case picture.Line():
+            points = (mark.x, mark.y) if np.isnan(mark.y).any() else picture.envelope(mark.x, mark.y, _POINTS)
             axes.plot(*points, mark.dash or "-", linewidth=_POINT * mark.width, **look)
-        case Dots():
+        case picture.Dots():
             axes.plot(mark.x, mark.y, mark.sign, markersize=_POINT * mark.size, markeredgewidth=0, **look)
-        case Band():
+        case picture.Band():
             axes.fill_between(mark.x, mark.low, mark.high, alpha=mark.opacity, linewidth=0, **look)
-        case Bars():
+        case picture.Bars():
             bars = axes.barh(mark.place, mark.value, mark.thick, **look)
             axes.bar_label(bars, [plain(text) for text in mark.texts], padding=3, color=INK, fontsize=7.5)
-        case Strip():
+        case picture.Strip():
             line, span = (axes.axvline, axes.axvspan) if mark.axis == "x" else (axes.axhline, axes.axhspan)
             if mark.low == mark.high:
                 line(mark.low, linewidth=0.8, linestyle=mark.dash or "-", **look)
             else:
                 span(mark.low, mark.high, alpha=mark.opacity, linewidth=0, **look)
-        case Note():
+        case picture.Note():
             way, aside = {"left": ("right", -4), "right": ("left", 4), "center": ("center", 0)}[mark.side]
             axes.annotate(
                 plain(mark.text, 60), (mark.x, mark.y), xytext=(aside, 0), textcoords="offset points",
                 ha=way, va="center", size=7.5, color=mark.colour, zorder=order,
             )  # fmt: skip
-        case Outline():
+        case picture.Outline():
             look |= {"linewidth": _POINT * mark.width, "linestyle": mark.dash or "-"}
             if not mark.fill:
                 axes.plot(*mark.points.T, **look)
             else:
                 fill = {"color": None, "edgecolor": mark.colour, "facecolor": (mark.fill, mark.opacity)}
                 axes.fill(*mark.points.T, **look | fill)
-        case Cells():
+        case picture.Cells():
             from matplotlib.colors import LinearSegmentedColormap
 
             shades = [(0.0, RED), (0.5, f"{RED}00"), (0.5, f"{BLUE}00"), (1.0, BLUE)]  # as strong as they are large

@@ -73,7 +73,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """Blocks under a title; name: of the page's anchor; short: in its menu, "" for none."""
+    """Blocks under a title; name: of the page's anchor; short: in its menu, "" for the title."""
 
     name: str
     title: str

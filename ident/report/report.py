@@ -108,9 +108,9 @@ def gather(
             identifiable_section(estimate, slides, comparison, regression, next_motion, short),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             *_spectra(filtered, model.robot, str(estimate.provenance.get(TRIED, ""))),
-            _section("fit", "About the fit", fitted),
+            Section("fit", "About the fit", (fitted,)),
             *_notes(warned[_FIRST:], estimate),
-            _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
+            Section("provenance", "Provenance", (Block(table=text.provenance_rows(estimate, command)),)),
         ),
     )
 
@@ -237,16 +237,12 @@ def _notes(warned: tuple[str, ...], estimate: Estimate) -> Iterator[Section]:
     if pasted := estimate.provenance.get(CHOSEN):
         blocks.append(Block("Chosen", _PASTE, paste=str(pasted)))
     if blocks:
-        yield _section("notes", "Notes", *blocks)
-
-
-def _section(name: str, title: str, *blocks: Block) -> Section:
-    return Section(name, title, blocks, title)
+        yield Section("notes", "Notes", tuple(blocks))
 
 
 def _drawn(name: str, title: str, block: Block, otherwise: str) -> Section:
     """Return a section of figures, or of words where there are none."""
-    return _section(name, title, block if block.drawings else Block(words=otherwise))
+    return Section(name, title, (block if block.drawings else Block(words=otherwise),))
 
 
 def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation | None) -> Iterator[Block]:

@@ -211,12 +211,7 @@ def identifiable_section(
         opened=False,
     )
     wider = Block("What the next motion would improve", words=words, paste=next_motion)
-    return Section(
-        "identifiable",
-        "What is identifiable",
-        (shown, weak, *([agree] if agree.drawings else []), wider),
-        "What is identifiable",
-    )
+    return Section("identifiable", "What is identifiable", (shown, weak, *([agree] if agree.drawings else []), wider))
 
 
 def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:

@@ -18,9 +18,8 @@ from ident.excitation.limits import Guarantee, KinematicLimits, kinematic_limits
 from ident.geometry.scene import Box, Capsule, Plane, Scene
 from ident.model import Coulomb, Model, Offset, Viscous, torque
 from ident.regression.base import BaseParameters
+from ident.report import designed as drawn
 from ident.report import dynamics_figures as posed
-from ident.report import excitation_figures as drawn
-from ident.report import excitation_text as told
 from ident.report import figures
 from ident.robot.robot import FixedBody, Joint, Limits, Robot
 from ident.spatial.inertia import Pose, axis_angle
@@ -167,23 +166,23 @@ def promised(values=True):
 
 def test_verdicts():
     found = promised()
-    assert told.promises(found) == ("well", "roughly", "weakly", "not shown", "shown", "shown")
-    assert np.allclose(told.relative_errors(found), [0.01, 0.5, 6.0, np.inf, np.nan, np.nan], equal_nan=True)
-    assert told.promises(promised(False)) == ("shown",) * 3 + ("not shown",) + ("shown",) * 2
-    rows = told.worth_table(found, frozenset({"joint2"})).rows
+    assert drawn.promises(found) == ("well", "roughly", "weakly", "not shown", "shown", "shown")
+    assert np.allclose(drawn.relative_errors(found), [0.01, 0.5, 6.0, np.inf, np.nan, np.nan], equal_nan=True)
+    assert drawn.promises(promised(False)) == ("shown",) * 3 + ("not shown",) + ("shown",) * 2
+    rows = drawn.worth_table(found, frozenset({"joint2"})).rows
     assert rows[0] == ("link1.m", "kg", "2", "0.02", "1.00 %", "well", "link1.m")
     assert rows[3][2:6] == ("1", "not shown", "n/a", "not shown")
     assert rows[5][1:5] == ("N", "1e-14", "0.2", "n/a")
-    assert told.worth_table(found).tones == ("good", "", "unknown", "bad", "", "")
-    assert {row[2] for row in told.worth_table(promised(False)).rows} == {"n/a"}
+    assert drawn.worth_table(found).tones == ("good", "", "unknown", "bad", "", "")
+    assert {row[2] for row in drawn.worth_table(promised(False)).rows} == {"n/a"}
     off = Worth(found.base, found.errors, np.array([1e-3, np.nan, *found.values[2:]]))
-    assert [row[4] for row in told.worth_table(off).rows[:3]] == ["20 times", "n/a", "600 %"]
+    assert [row[4] for row in drawn.worth_table(off).rows[:3]] == ["20 times", "n/a", "600 %"]
     (axes,) = drawn.worth_figure(off).axes
     assert "no CAD value; error 0.5 kg m" in [x.get_text() for x in axes.texts]
 
 
 def test_sentences_name_what_is_not_shown_and_why():
-    text = told.worth_sentences(promised())
+    text = drawn.worth_sentences(promised())
     assert text[0] == (
         "The motion determines 1 of 6 base parameters to within a tenth of their CAD values, "
         "and 1 more to within the values themselves."
@@ -192,11 +191,11 @@ def test_sentences_name_what_is_not_shown_and_why():
     for part in ("1 base parameter, link2.Ixx", "1 base parameter, joint1.viscous", "1 standard parameter, link1.Izz"):
         assert part in joined
     assert "combinations" not in joined  # every one of them stands alone
-    assert told.worth_sentences(promised(False))[0] == "The motion shows 5 of 6 base parameters."
+    assert drawn.worth_sentences(promised(False))[0] == "The motion shows 5 of 6 base parameters."
     model, theta = model_of(SEVEN)
     source = information(model, np.ones(7))
     found = worth(source.base, source.factor(motion(SEVEN).states(np.linspace(0, 6, 100))), theta)
-    joined = " ".join(told.worth_sentences(found))
+    joined = " ".join(drawn.worth_sentences(found))
     assert f"{len(found.combined)} standard parameters" in joined
     assert f"{len(found.structural)} standard parameters" in joined
 
@@ -330,7 +329,7 @@ def guarantees():
 
 
 def test_guarantees_with_what_is_left_nearest_first():
-    found = told.guarantees_table(guarantees())
+    found = drawn.guarantees_table(guarantees())
     assert [row[0] for row in found.rows] == [
         "position of joint 'c'",
         "least position of joint 'a'",
@@ -356,7 +355,7 @@ def test_guarantees_with_what_is_left_nearest_first():
 
 def test_a_real_motions_guarantees_have_rows():
     trajectory, limits = motion(SLIDE, 0.02), kinematic_limits(SLIDE)
-    found = told.guarantees_table(limits.guarantees(trajectory))
+    found = drawn.guarantees_table(limits.guarantees(trajectory))
     assert [row[0] for row in found.rows if row[3].endswith("of the range")] != []
     assert len(found.rows) == len(limits.guarantees(trajectory)) == 3
 
@@ -394,7 +393,7 @@ def test_figures_fit_their_frames_in_the_colours_of_the_page(robot):
 @pytest.mark.slow
 def test_no_window_system_and_quick_import():
     code = (
-        "import sys; from ident.report import excitation_figures; heavy = 'matplotlib' in sys.modules;"
+        "import sys; from ident.report import designed; heavy = 'matplotlib' in sys.modules;"
         "sys.exit(heavy or 'matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -49,10 +49,10 @@ def report(
     if summary and len(files) > 1 and all(_is_estimate(f) for f in files):
         raise InputError("is of one estimate", key="--summary", fix="Give an estimate and its experiment")
     if len(files) >= 2 and all(_is_estimate(f) for f in files):
-        found = pipelines.report_changes(files, out, robot=robot, figures=figures, command=command_line())
-        answer(changes=found.changes, path=out)
-        say(f"{found.report.verdict.headline}: {found.report.verdict.reason}", style="bold")
-        say(*found.report.sentences)
+        changes, page = pipelines.report_changes(files, out, robot=robot, figures=figures, command=command_line())
+        answer(changes=changes, path=out)
+        say(f"{page.verdict.headline}: {page.verdict.reason}", style="bold")
+        say(*page.sentences)
     elif len(files) <= 2 and _is_estimate(files[0]):
         experiment = files[1] if len(files) == 2 else None
         with progress() as tell:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,14 +15,6 @@ if TYPE_CHECKING:
     from ident.report.parts import Report
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """What changed from the first of some estimates to each other one, and the report that says so."""
-
-    changes: Sequence[Change]
-    report: Report
-
-
 def report_changes(
     estimates: Sequence[Path],
     out: str | Path,
@@ -31,8 +22,8 @@ def report_changes(
     robot: Path | None = None,
     figures: Path | None = None,
     command: str = "",
-) -> Compared:
-    """Write how estimates differ from the first of them to `out` (.html, .pdf).
+) -> tuple[Sequence[Change], Report]:
+    """Write how estimates differ from the first of them to `out` (.html, .pdf); return their changes and the report.
 
     robot: theirs, which gives friction its units. figures: as for `report`. Raises InputError for another ending,
     ModelError for estimates of different models.
@@ -46,4 +37,4 @@ def report_changes(
     found, slides = changes(named), None if robot is None else read_robot(robot).slides
     report = gather_changes(named, found, command=command, prismatic=slides)
     write_report(report, out, figures)
-    return Compared(found, report)
+    return found, report

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Kinds of findings of torques that are no measurement of what the motors did, and of time: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "unsigned torque", "start transient", "clock")
+#: Kinds of advice that a mistake in robot file or logs makes void: residuals and the choice of filters follow from it.
+VOID = ("delay", "rounded position", "more terms")
 
 
 @dataclass(frozen=True)
@@ -51,25 +53,6 @@ class Warned:
 
     def __str__(self) -> str:
         return f"{self.about}: {self.message}"
-
-
-#: Kinds of advice that a mistake in robot file or logs makes void: residuals and the choice of filters follow from it.
-VOID = ("delay", "rounded position", "more terms")
-
-
-def without_advice(loaded: Loaded, estimate: Estimate, warned: list[Warned]) -> Estimate:
-    """Return the estimate without advice that its named causes make void, and take it out of `warned`.
-
-    What rounded positions do below a cut-off that somebody set, or without one, is so whatever else is wrong.
-    """
-    if not estimate.causes:
-        return estimate
-    experiment = loaded.experiment
-    chosen = experiment.processing is None and "position_hz" in (experiment.by_hand or OPEN)[0].left
-    void = [w for w in warned if w.kind in VOID and (chosen or w.kind != "rounded position")]
-    warned[:] = [w for w in warned if w not in void]
-    said = set(map(str, void))
-    return replace(estimate, warnings=tuple(w for w in estimate.warnings if w not in said))
 
 
 def log_warned(warned: Sequence[Warned]) -> None:
@@ -117,6 +100,20 @@ class Result:
     warnings: tuple[Warned, ...] = ()
     failed: tuple[Failed, ...] = ()
     path: Path | None = None
+
+    def without_advice(self) -> Result:
+        """Return the result without advice that its named causes make void.
+
+        What rounded positions do below a cut-off that somebody set, or without one, is so whatever else is wrong.
+        """
+        if not self.estimate.causes:
+            return self
+        experiment = self.loaded.experiment
+        chosen = experiment.processing is None and "position_hz" in (experiment.by_hand or OPEN)[0].left
+        void = [w for w in self.warnings if w.kind in VOID and (chosen or w.kind != "rounded position")]
+        said = set(map(str, void))
+        estimate = replace(self.estimate, warnings=tuple(w for w in self.estimate.warnings if w not in said))
+        return replace(self, estimate=estimate, warnings=tuple(w for w in self.warnings if w not in void))
 
     def figures(self) -> dict[str, float]:
         """Return all figures by the names that [expected] uses.

@@ -16,7 +16,7 @@ from ident.errors import ExcitationError, ModelError, require_known
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.scene import Box, Capsule, Plane, Scene, carrier
 from ident.report.body_figures import CIRCLE, hull
-from ident.report.excitation_figures import instants, require_same
+from ident.report.designed import instants, require_same
 from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MUTED, PAGE, RED, empty, figure_of, plain, view
 from ident.report.picture import WIDE, Axis, Dots, Line, Mark, Note, Outline, Panel, Picture, short
 from ident.robot.robot import UNITS, Joint, Robot, frame_poses

@@ -147,7 +147,7 @@ def _fit_title(told: Text, room: float) -> None:
 
 
 _INCH, _POINT = 1.0 / 96.0, 0.75  # of a pixel
-_POINTS = 900  # samples of a curve
+_POINTS = 900  # stretches of a curve
 _ROOM, _NAMES = 48, 20  # characters of names that fit below a picture, and slanted names
 _EDGE, _TEXT, _ROW, _SIGN = 0.05, 0.22, 0.185, 0.069  # inch: the edge, a title, a row of a legend, a character of it
 _HEADS: tuple[dict[str, Any], ...] = ({"size": 9.5, "weight": "bold", "color": INK}, {"size": 8, "color": MUTED})
@@ -159,13 +159,13 @@ _LEGEND: dict[str, Any] = {
 
 def figure_of(shown: Picture) -> Figure:
     """Return a picture as a figure on white paper."""
-    count, panels = shown.columns, shown.panels
-    heights = [max(p.height for p in panels[k : k + count]) for k in range(0, len(panels), count)]
+    grid = shown.grid
+    heights = [max(panel.height for panel in row) for row in grid]
     figure = empty(shown.width * _INCH, sum(heights) * _INCH)
-    shape: dict[str, Any] = {"height_ratios": heights}
-    places: list[Axes] = list(figure.subplots(len(heights), count, squeeze=False, gridspec_kw=shape).ravel())
     linked: dict[str, Axes] = {}
-    for axes, panel in zip(places, panels, strict=False):
+    places = figure.add_gridspec(len(grid), shown.columns, height_ratios=heights)
+    for r, c, panel in ((r, c, panel) for r, row in enumerate(grid) for c, panel in enumerate(row)):
+        axes = figure.add_subplot(places[r, :] if panel.whole else places[r, c])
         _style(axes)
         for k, mark in enumerate(panel.marks):
             _draw(axes, mark, 2.0 + 0.01 * k)
@@ -178,8 +178,6 @@ def figure_of(shown: Picture) -> Figure:
         if panel.equal:
             axes.set_aspect("equal", adjustable="box" if panel.x.limits else "datalim")
             axes.axis("on" if panel.x.label else "off")
-    for axes in places[len(panels) :]:
-        axes.remove()
     _head(figure, shown)
     figure.align_ylabels()
     return figure
@@ -250,8 +248,9 @@ def _draw(axes: Axes, mark: Mark, order: float) -> None:
         look |= {"color": mark.colour, "label": plain(mark.label, 90) if mark.label else "_"}
     match mark:
         case picture.Line():
-            points = (mark.x, mark.y) if np.isnan(mark.y).any() else picture.envelope(mark.x, mark.y, _POINTS)
-            axes.plot(*points, mark.dash or "-", linewidth=_POINT * mark.width, **look)
+            starts, ends = picture.stretched(mark.y, _POINTS)
+            x = np.repeat(np.asarray(mark.x)[starts], ends.shape[1])
+            axes.plot(x, ends.ravel(), mark.dash or "-", linewidth=_POINT * mark.width, **look)
         case picture.Dots():
             axes.plot(mark.x, mark.y, mark.sign, markersize=_POINT * mark.size, markeredgewidth=0, **look)
         case picture.Band():

@@ -10,31 +10,7 @@ from ident.report.picture import Picture
 from ident.report.verdict import Judgement
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A picture with a name that suits a file and a description for those who do not see it.
-
-    instead: what a page shows in its place: what `in_space` returns as JSON, or "map" for that of the drawing's block.
-    """
-
-    name: str
-    description: str
-    shown: Picture
-    instead: str = ""
-
-    @property
-    def title(self) -> str:
-        """What the picture says."""
-        return self.shown.title
-
-    def figure(self) -> Figure:
-        """Return the figure by matplotlib, for paper."""
-        from ident.report.figures import figure_of
-
-        return figure_of(self.shown)
+    pass
 
 
 @dataclass(frozen=True)
@@ -64,7 +40,7 @@ class Block:
     items: tuple[str, ...] = ()
     paste: str = ""
     note: str = ""
-    drawings: tuple[Drawing, ...] = ()
+    drawings: tuple[Picture, ...] = ()
     link: str = ""
     map: Map = ()
     table: text.Table | None = None
@@ -93,7 +69,7 @@ class Report:
     cards: tuple[Card, ...]
     sentences: tuple[str, ...]
     sections: tuple[Section, ...]
-    lead: tuple[Drawing, ...] = ()
+    lead: tuple[Picture, ...] = ()
     odd: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
@@ -105,6 +81,6 @@ class Report:
         return replace(self, sections=(), note="")
 
     @property
-    def drawings(self) -> tuple[Drawing, ...]:
+    def drawings(self) -> tuple[Picture, ...]:
         """All figures."""
         return (*self.lead, *(d for s in self.sections for b in s.blocks for d in b.drawings))

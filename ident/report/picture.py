@@ -7,8 +7,7 @@ scales of panels, notes and widths of pictures are for paper alone: no page show
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -151,7 +150,7 @@ Mark = Line | Dots | Band | Bars | Strip | Outline | Note | Cells
 class Panel:
     """Marks over two axes, the first one lowest; height: with its numbers and labels.
 
-    equal: both axes have one scale, and no frame where they have no labels.
+    equal: both axes have one scale, and no frame where they have no labels. whole: it takes a row by itself.
     """
 
     x: Axis
@@ -160,39 +159,51 @@ class Panel:
     height: float = 200.0
     title: str = ""
     equal: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Panels under a title that says what they show, and a note that explains it, row by row in so many columns."""
+    """Panels under a title that says what they show, and a note that explains it, row by row in so many columns.
+
+    name: suits a file; about: a description for those who do not see it. instead: what a page shows in its place, what
+    `in_space` returns as JSON, or "map" for that of its block.
+    """
 
     title: str
     panels: tuple[Panel, ...]
     columns: int = 1
     note: str = ""
     width: float = NARROW
+    name: str = ""
+    about: str = ""
+    instead: str = ""
+
+    @property
+    def grid(self) -> list[list[Panel]]:
+        """The panels row by row."""
+        found = list[list[Panel]]()
+        for panel in self.panels:
+            if not found or panel.whole or found[-1][0].whole or len(found[-1]) == self.columns:
+                found.append([])
+            found[-1].append(panel)
+        return found
+
+    def called(self, name: str, about: str, instead: str = "") -> Picture:
+        """Return the picture with a name and a description."""
+        return replace(self, name=name, about=about, instead=instead)
 
 
 def stretched(y: Array, most: int) -> tuple[NDArray[np.intp], Array]:
     """Return the first place of each of at most `most` stretches of y (N,), and its least and largest value (m, 2).
 
-    As many samples as stretches are returned as they are, (N, 1).
+    As many samples as stretches are returned as they are, (N, 1), and so are those with NaN among them.
     """
-    count = min(len(y), most)
+    count = len(y) if np.isnan(y).any() else min(len(y), most)
     starts = (np.arange(count) * len(y) // max(count, 1)).astype(np.intp)
     if count == len(y):
         return starts, y[:, None]
     return starts, np.stack([np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)], 1)
-
-
-def envelope(t: Array, y: Array, points: int) -> tuple[Array, Array]:
-    """Return at most `points` of the samples (t, y): of each stretch the least and the largest, in their order."""
-    if len(y) <= points:
-        return t, y
-    edges = np.linspace(0, len(y), points // 2 + 1).astype(int)
-    places = [sorted((a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b])))) for a, b in pairwise(edges)]
-    chosen = np.unique(places)
-    return t[chosen], y[chosen]
 
 
 def sparse(x: Array, y: Array) -> tuple[Array, Array]:

@@ -267,7 +267,7 @@ def _base_parameters(
     if truth is not None:
         held = f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; the largest difference is"
         said = () if truth.largest is None else (f"{held} {truth.largest:.1f} standard errors.",)
-        found.append(Block(items=said, table=text.truth_rows(truth, slides), opened=False))
+        found.append(Block(items=said, table=text.truth_rows(truth, comparison, estimate, slides), opened=False))
     return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")
 
 

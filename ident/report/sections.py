@@ -27,7 +27,7 @@ from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.drawings import agreeing, correlated, identifiability
 from ident.report.figures import BLUE, MEASURED, MUTED, RED
-from ident.report.parts import Block, Drawing, Map, Section
+from ident.report.parts import Block, Map, Section
 from ident.report.picture import Axis, Line, Panel, Picture, Strip, short
 from ident.report.pictures import states_picture
 from ident.report.text import Table, table
@@ -182,7 +182,7 @@ def identifiable_section(
         f"{sum(row.count('alone') for row in states)} of {10 * len(states)} link parameters are known by the data alone"
     )
     picture = states_picture(estimate.links, INERTIAL, states, title=known)
-    drawn = Drawing("identifiability", "Which link parameters the data determine", picture, "map")
+    drawn = picture.called("identifiability", "Which link parameters the data determine", "map")
     standard = text.standard_rows(estimate, comparison, slides)
     cells, combined = _known(estimate, slides, short)
     weak = Block(
@@ -278,7 +278,7 @@ def simulated(estimate: Estimate, model: Model, motions: Sequence[tuple[str, Mot
     yield Section("simulation", "Does it move as the robot did?", (block,), "Simulation")
 
 
-def _drawings(found: Rollout, robot: Robot) -> Iterator[Drawing]:
+def _drawings(found: Rollout, robot: Robot) -> Iterator[Picture]:
     """Yield each joint's position, measured and simulated, and how far apart both are."""
     t, off, moved = _with_gaps(found.t), found.off(WINDOW_S), np.median(found.moved, axis=0)
     for j, joint in enumerate(robot.joints):
@@ -294,7 +294,7 @@ def _drawings(found: Rollout, robot: Robot) -> Iterator[Drawing]:
             f"{short(joint.name)}: {error} {unit} off {WINDOW_S:g} s later, of {text.number(moved[j], 2)} {unit} moved"
         )
         about = f"Measured and simulated position of {joint.name} in {found.recording}"
-        yield Drawing(f"simulation_{j + 1}", about, Picture(title, panels))
+        yield Picture(title, panels).called(f"simulation_{j + 1}", about)
 
 
 def _with_gaps(windows: Array) -> Array:

@@ -16,7 +16,7 @@ from ident.estimate.covariance import half_widths
 from ident.estimate.estimate import Estimate
 from ident.report import pictures, text
 from ident.report.figures import AMBER, BLUE, GREEN, MEASURED, MUTED, PALE, RED
-from ident.report.parts import Block, Card, Drawing, Report, Section
+from ident.report.parts import Block, Card, Report, Section
 from ident.report.picture import Axis, Band, Dots, Line, Mark, Note, Panel, Picture, Strip, short
 from ident.report.text import Table, Tone
 from ident.report.verdict import Judgement
@@ -109,7 +109,7 @@ def _cards(change: Change) -> Iterator[Card]:
     yield Card("the same within 95 %", str(change.count("same")), f"{change.count('unclear')} unclear", "good")
 
 
-def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change]) -> Iterator[Drawing]:
+def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change]) -> Iterator[Picture]:
     words = ("same", "changed", "unclear")
     for k, c in enumerate(found, start=1):
         rows = [r for r in c.rows if not np.isnan(r.standard_errors)]
@@ -121,10 +121,10 @@ def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change])
                 label=f"({short(c.name, 14)} − {short(named[0][0], 14)}) / standard error",
                 words=words,
             )
-            yield Drawing(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors", drawn)
+            yield drawn.called(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors")
 
 
-def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None) -> Iterator[Drawing]:
+def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None) -> Iterator[Picture]:
     velocity = np.linspace(-_SPEED, _SPEED, 401)
     for j, joint in enumerate(named[0][1].joints):
         curves = [(name, friction_curve(estimate, joint, velocity)) for name, estimate in named]
@@ -137,7 +137,7 @@ def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None
                 marks.append(Line(velocity, law, colour, short(name), 1.8, ("", "--", ":")[k % 3]))
             units = ("SI", "SI") if slides is None else (UNITS[x][joint in slides] for x in ("torque", "velocity"))
             drawn = pictures.friction_picture(short(joint), *units, *marks)
-            yield Drawing(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result", drawn)
+            yield drawn.called(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result")
 
 
 def _table(first: str, change: Change, slides: frozenset[str] | None, *, friction: bool = False) -> Table:
@@ -250,7 +250,7 @@ def _blocks(table: pd.DataFrame, out: pd.DataFrame, off: str) -> Iterator[Block]
     yield Block(table=_rows("Who stands out", out, off))
 
 
-def drawing(table: pd.DataFrame, parameter: str) -> Drawing:
+def drawing(table: pd.DataFrame, parameter: str) -> Picture:
     """Return a parameter of each robot with its interval over the robots in their order; who stands out is apart.
 
     The farthest are named; of more than sixteen robots not all are named below the axis.
@@ -277,7 +277,7 @@ def drawing(table: pd.DataFrame, parameter: str) -> Drawing:
     panel = Panel(across, Axis(short(parameter, 20), unit), tuple(marks), 250.0)
     about = f"{parameter} of each robot with its interval of 95 %, the median of all and their spread"
     name = f"fleet_{parameter.replace('.', '_')}"
-    return Drawing(name, about, Picture(f"{short(parameter)}: {told}", (panel,)))
+    return Picture(f"{short(parameter)}: {told}", (panel,)).called(name, about)
 
 
 def _rows(title: str, rows: pd.DataFrame, off: str) -> Table:

@@ -32,7 +32,7 @@ from ident.report.outcome_text import (
 )
 from ident.report.page import stretches
 from ident.report.parts import Block, Card, Report, Section
-from ident.report.sections import Short, identifiable_section, in_short, lengths, numbered, simulated
+from ident.report.sections import identifiable_section, lengths, numbered, short_of, simulated
 from ident.report.spectra import errors_by_cut_off, spectra
 from ident.report.verdict import questions, verdict, warnings
 from ident.robot.robot import Robot
@@ -87,7 +87,6 @@ def gather(
     fitted = Block(items=tuple(said), drawings=tuple(chosen), table=text.figures_rows(estimate))
     predicted = *_charts(model, theta, drawn), *_judged(estimate, slides, validation)
     warned = tuple(warnings(estimate, validation))
-    short = in_short(estimate.base, estimate.links, estimate.joints, lengths(model.robot))
     return Report(
         title=f"{estimate.robot}: identified parameters",
         verdict=verdict(estimate, validation, comparison),
@@ -102,10 +101,10 @@ def gather(
             Section("torque", "Does it predict torque?", predicted, "Torque"),
             *simulated(estimate, model, drawn),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
-            _base_parameters(estimate, model.robot, comparison, truth, short),
+            _base_parameters(estimate, model.robot, comparison, truth),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
             *_terms(estimate),
-            identifiable_section(estimate, slides, comparison, regression, next_motion, short),
+            identifiable_section(estimate, model.robot, comparison, regression, next_motion),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             *_spectra(filtered, model.robot, str(estimate.provenance.get(TRIED, ""))),
             Section("fit", "About the fit", (fitted,)),
@@ -256,11 +255,11 @@ def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation |
 
 
 def _base_parameters(
-    estimate: Estimate, robot: Robot, comparison: Comparison | None, truth: TruthComparison | None, short: Short
+    estimate: Estimate, robot: Robot, comparison: Comparison | None, truth: TruthComparison | None
 ) -> Section:
     slides, numbers = robot.slides, numbered(estimate.links, estimate.joints, lengths(robot))
     compared = text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides)
-    compared = replace(compared, short=short)
+    compared = replace(compared, short=short_of(estimate, robot))
     note = " ".join(comparison.notes) if comparison else ""
     found = [Block(words=_COMPARED, note=note, drawings=tuple(drawings.comparisons(comparison)))]
     found += [Block(table=t) for t in (numbers, compared)]

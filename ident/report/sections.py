@@ -76,6 +76,11 @@ def in_short(
     return {base.expression(k): _sum(base, k, symbols, known) for k in range(len(base.names))}
 
 
+def short_of(estimate: Estimate, robot: Robot) -> Short:
+    """Return each base parameter of an estimate in short, by what `expression` says."""
+    return in_short(estimate.base, estimate.links, estimate.joints, lengths(robot))
+
+
 def _products(lengths: Mapping[str, float]) -> dict[str, tuple[int, float]]:
     """Return what coefficients are made of, the simplest first: powers of a metre, and size.
 
@@ -166,52 +171,34 @@ _ALONE = (
 
 
 def identifiable_section(
-    estimate: Estimate,
-    slides: frozenset[str],
-    comparison: Comparison | None,
-    regression: Regression | None,
-    next_motion: str,
-    short: Short,
+    estimate: Estimate, robot: Robot, comparison: Comparison | None, regression: Regression | None, next_motion: str
 ) -> Section:
     """Return the section; regression: the factors of the fit, None where they are not known.
 
-    next_motion: the command that designs a motion which adds to the logs; short: of what is long.
+    next_motion: the command that designs a motion which adds to the logs.
     """
-    states = identifiability(estimate)
-    known = (
-        f"{sum(row.count('alone') for row in states)} of {10 * len(states)} link parameters are known by the data alone"
-    )
+    states, slides = identifiability(estimate), robot.slides
+    alone = sum(row.count("alone") for row in states)
+    known = f"{alone} of {10 * len(states)} link parameters are known by the data alone"
     picture = states_picture(estimate.links, INERTIAL, states, title=known)
     drawn = picture.called("identifiability", "Which link parameters the data determine", "map")
-    standard = text.standard_rows(estimate, comparison, slides)
-    cells, combined = _known(estimate, slides, short)
-    weak = Block(
-        "What the logs show worst",
-        items=tuple(_weakest(estimate, regression)),
-        note=_TOGETHER,
-        drawings=tuple(correlated(estimate)),
-        table=standard,
-        opened=False,
-    )
+    standard, together = text.standard_rows(estimate, comparison, slides), tuple(correlated(estimate))
+    cells, combined = _known(estimate, slides, short_of(estimate, robot))
     shown = Block(words=f"{_ALONE} {known}.", drawings=(drawn,), map=cells, table=combined, opened=False)
+    said = tuple(_weakest(estimate, regression))
+    weak = Block("What the logs show worst", "", said, note=_TOGETHER, drawings=together, table=standard, opened=False)
+    decided = () if regression is None else tuple(agreeing(estimate, regression))
+    agree = [Block("What single parts of the logs decide", note=_AGREE, drawings=decided)] if decided else []
     with np.errstate(divide="ignore", invalid="ignore"):
         wide = estimate.covariance.half_widths(0.95) / np.abs(estimate.phi)
     wide, bound = np.where(np.isfinite(wide), wide, np.inf), [held.partition(" ")[0] for held in estimate.active]
     order = [int(k) for k in np.argsort(-wide) if wide[k] > 1.0 and estimate.base.names[k] not in bound]
     worst = [estimate.base.names[k] for k in order[:_NAMED]]
     named = f", first of all {', '.join(worst)}" if worst else ""
-    told = (
-        f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters have a 95 % interval wider than their value{named}"
-    )
-    words = f"{told}. This designs a motion that adds what these logs lack:"
-    agree = Block(
-        "What single parts of the logs decide",
-        note=_AGREE,
-        drawings=() if regression is None else tuple(agreeing(estimate, regression)),
-        opened=False,
-    )
-    wider = Block("What the next motion would improve", words=words, paste=next_motion)
-    return Section("identifiable", "What is identifiable", (shown, weak, *([agree] if agree.drawings else []), wider))
+    many = f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters"
+    words = f"{many} have a 95 % interval wider than their value{named}. This designs a motion that adds what these"
+    wider = Block("What the next motion would improve", words=f"{words} logs lack:", paste=next_motion)
+    return Section("identifiable", "What is identifiable", (shown, weak, *agree, wider))
 
 
 def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:

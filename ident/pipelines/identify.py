@@ -313,14 +313,14 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     from ident.export import with_validation
     from ident.export.gate import VERDICT
 
-    loaded, validation, warned = validated_anew(load(experiment), found := load_estimate(estimate), tell)
-    if validation is None:
-        raise loaded.experiment.error("no recording is kept for validation", "recordings.validate")
-    judged, kept = with_validation(found, validation), None
+    result = validated_anew(load(experiment), load_estimate(estimate), tell)
+    if result.validation is None:
+        raise result.loaded.experiment.error("no recording is kept for validation", "recordings.validate")
+    judged, kept = with_validation(result.estimate, result.validation), None
     if VERDICT in judged.provenance:
         kept = estimate_file(estimate)
         save_estimate(judged, kept)
-    result = Result(loaded, judged, validation=validation, warnings=tuple(warned), path=kept).without_advice()
+    result = replace(result, estimate=judged, path=kept).without_advice()
     log_warned(result.warnings)
     return result
 
@@ -346,9 +346,9 @@ def report(
 
     known_format(out, figures)
     loaded = load(experiment_of(estimate) if experiment is None else experiment)
-    loaded, validation, warned = validated_anew(loaded, found := load_estimate(estimate), tell)
-    comparison, truth = compared(loaded, found), truth_of(loaded, found)
-    result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out)).without_advice()
+    result = validated_anew(loaded, load_estimate(estimate), tell).without_advice()
+    known = result.loaded, result.estimate
+    result = replace(result, comparison=compared(*known), truth=truth_of(*known), path=Path(out))
     reported(result, Path(out), command, figures, summary=summary)
     log_warned(result.warnings)
     return result

@@ -18,7 +18,6 @@ from ident.arrays import Array
 from ident.errors import need
 from ident.files import write_whole
 from ident.report import picture
-from ident.report.picture import Axis, Mark, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,7 +156,7 @@ _LEGEND: dict[str, Any] = {
 }  # fmt: skip
 
 
-def figure_of(shown: Picture) -> Figure:
+def figure_of(shown: picture.Picture) -> Figure:
     """Return a picture as a figure on white paper."""
     grid = shown.grid
     heights = [max(panel.height for panel in row) for row in grid]
@@ -183,7 +182,7 @@ def figure_of(shown: Picture) -> Figure:
     return figure
 
 
-def _head(figure: Figure, shown: Picture) -> None:
+def _head(figure: Figure, shown: picture.Picture) -> None:
     """Put title, note and a legend, each label once, above the axes; the figure becomes as much higher."""
     labels = [axes.get_legend_handles_labels() for axes in figure.axes]
     found = {label: handle for own in labels for handle, label in zip(*own, strict=True)}
@@ -218,7 +217,7 @@ def _style(axes: Axes) -> None:
         spine.set(color=MUTED, linewidth=0.6, visible=side in ("left", "bottom"))
 
 
-def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
+def _axis(axes: Axes, which: Literal["x", "y"], axis: picture.Axis) -> None:
     own, rescale = (axes.xaxis, axes.set_xscale) if which == "x" else (axes.yaxis, axes.set_yscale)
     if axis.scale == "symlog":
         rescale("symlog", linthresh=axis.edge, linscale=1.0)
@@ -241,7 +240,7 @@ def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
         axes.tick_params(axis=which, **{"labelbottom" if which == "x" else "labelleft": False})
 
 
-def _draw(axes: Axes, mark: Mark, order: float) -> None:
+def _draw(axes: Axes, mark: picture.Mark, order: float) -> None:
     """Draw a mark; those of a higher order lie above."""
     look: dict[str, Any] = {"zorder": order}
     if not isinstance(mark, picture.Note | picture.Cells):  # a legend leaves out a label that begins with a line

@@ -21,7 +21,6 @@ from ident.errors import InputError, need
 from ident.export.text import templates
 from ident.files import write_whole
 from ident.report import figures
-from ident.report.figures import COLOURS
 from ident.report.parts import Report
 from ident.report.pdf import pdf
 from ident.report.picture import Line, Picture, stretched
@@ -62,7 +61,7 @@ def _plain(thing: Any, arrays: dict[str, int]) -> Any:
         return {"kind": type(thing).__name__.lower()} | {name: _plain(x, arrays) for name, x in own.items()}
     if isinstance(thing, tuple):
         return [_plain(x, arrays) for x in thing]
-    return COLOURS.get(thing, thing) if isinstance(thing, str) else thing
+    return figures.COLOURS.get(thing, thing) if isinstance(thing, str) else thing
 
 
 def _line(line: Line, arrays: dict[str, int]) -> dict[str, Any]:
@@ -70,7 +69,7 @@ def _line(line: Line, arrays: dict[str, int]) -> dict[str, Any]:
     starts, ends = stretched(y, line.most)
     y = ends.ravel()
     kept = _plain(y, arrays) if y.size <= _LISTED or np.isnan(y).any() else _place(_steps(y), arrays)
-    look = {"colour": COLOURS[line.colour], "label": line.label, "width": line.width, "dash": line.dash}
+    look = {"colour": figures.COLOURS[line.colour], "label": line.label, "width": line.width, "dash": line.dash}
     return {"kind": "line", "x": _plain(x[starts], arrays), "y": kept} | look
 
 

@@ -1,7 +1,7 @@
 """What a figure shows: panels with axes and marks, as plain numbers. A browser or matplotlib draws it.
 
-Colours are those of `ident.report.figures`; sizes are in pixels of a page, 96 of them to the inch. Outlines, titles and
-scales of panels, notes and widths of pictures are for paper alone: no page shows pictures that have them.
+Colours are those of `ident.report.figures`; sizes are in pixels of a page, 96 of them to the inch. Outlines, of panels
+titles, equal scales and whole rows, of pictures notes and widths are for paper alone: no page shows what has them.
 """
 
 from __future__ import annotations

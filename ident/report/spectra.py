@@ -125,7 +125,7 @@ def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
     read = freshly_read(log, clock)
     band = band_of(read) if len(read.t) > SHORT else None
     slope, panels = central(read.q, read.t), list[Panel]()
-    between = Line(log.t[1:], steps, BLUE, width=0.9), *_marked(_times(log, findings, CLOCK))
+    between = Line(log.t[1:], steps, BLUE, width=0.9), *_marked(log, findings, CLOCK)
     size = Axis("step", "ms", (0.0, 1.1 * float(steps.max())))
     about = "steps between rows; red: lost, late or repeated"
     panels.append(Panel(Axis("time", "s"), size, between, 170.0, about, whole=True))
@@ -137,7 +137,7 @@ def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
             seen.append(Strip("x", float(band.cut_hz[j]), float(band.cut_hz[j]), RED, dash="--"))
         logged = [] if log.qd is None else [Line(log.t, log.qd[:, j], BLUE, width=0.9)]
         own = [x for x in findings if f"'{joint}'" in x.message or x.kind == "repeated rows"]
-        torque = Line(log.t, log.tau[:, j], BLUE), *_marked(_times(log, own, MARKED))
+        torque = Line(log.t, log.tau[:, j], BLUE), *_marked(log, own, MARKED)
         speeds = Line(read.t, slope[:, j], MUTED, width=2.4), *logged
         last = j == log.n - 1
         hz, time = (Axis("frequency", "Hz", scale="log"), Axis("time", "s")) if last else (Axis(scale="log"), Axis())
@@ -152,15 +152,11 @@ def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
     return figure_of(Picture(title, tuple(panels), 3, width=1.3 * WIDE))
 
 
-def _marked(times: Sequence[float]) -> Iterator[Mark]:
-    return (Strip("x", at, at, RED) for at in times)
-
-
-def _times(log: Log, findings: Sequence[Finding], kinds: Sequence[str]) -> list[float]:
-    """Return when [s] the rows are that findings of some kinds name, at most one in each 500th of the log."""
+def _marked(log: Log, findings: Sequence[Finding], kinds: Sequence[str]) -> Iterator[Mark]:
+    """Yield a line at each row that findings of some kinds name, at most one in each 500th of the log."""
     numbers = np.asarray(log.rows(np.arange(len(log.t))))
     named = np.array(sorted({row for f in findings if f.kind in kinds for row in f.rows}), dtype=int)
     at = log.t[np.flatnonzero(np.isin(numbers, named))]
     apart = (log.t[-1] - log.t[0]) / 500.0
     first = np.unique((at / max(apart, 1e-12)).astype(int), return_index=True)[1]
-    return [float(x) for x in at[first]]
+    yield from (Strip("x", x, x, RED) for x in at[first].tolist())

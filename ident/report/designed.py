@@ -281,7 +281,7 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
         behind = [Strip("x", 1.0, 1.0, INK, dash="--")] if compared else []
         notes = _notes(worth, shown, part.tolist(), (left, right), prismatic)
         labels = [_label(names[k]) + ("" if compared else f" [{unit(names[k], prismatic) or '-'}]") for k in part]
-        down = rows([*labels, *[""] * (len(parts[0]) - len(part))])
+        down = rows([*labels, *[""] * (len(parts[0]) - len(part))], 40)
         marks = *behind, *judged(verdicts, ends, looks), *notes
         panels.append(Panel(axis, down, marks, AROUND + ROW * len(parts[0])))
     return figure_of(Picture(", ".join([title, *counts]), tuple(panels), len(panels), note, WIDE))
@@ -290,7 +290,7 @@ def worth_figure(worth: Worth, prismatic: frozenset[str] = frozenset()) -> Figur
 def _label(name: str) -> str:
     """Return a parameter's name, of a long one the beginning and what it is."""
     of, _, part = name.rpartition(".")
-    return f"{short(of, 14)}.{part}"
+    return f"{short(of, 18)}.{part}"
 
 
 def _notes(

@@ -223,7 +223,7 @@ def short(text: str, longest: int = 28) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def rows(names: Sequence[str]) -> Axis:
+def rows(names: Sequence[str], longest: int = 28) -> Axis:
     """Return the axis of named rows, the first on top."""
-    ticks = tuple((float(k), short(name)) for k, name in enumerate(names))
+    ticks = tuple((float(k), short(name, longest)) for k, name in enumerate(names))
     return Axis(limits=(len(names) - 0.4, -0.6), ticks=ticks, named=True)

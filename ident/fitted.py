@@ -309,18 +309,20 @@ class Fit:
         validation: Validation | None = None,
     ) -> Path:
         """Write a report (HTML or PDF by its ending). motions: those fitted, where they were streamed."""
-        from ident.report import write_report
+        from ident.report import gather, write_report
+        from ident.report.page import known_format
 
-        return write_report(
-            path,
+        known_format(path)
+        report = gather(
             self._validated(validation),
             model=self._model("report"),
-            fit_motions=self.motions if motions is None else motions,
-            validation_motions=held_out,
+            fit=self.motions if motions is None else motions,
+            held_out=next(iter(held_out), None),
             comparison=comparison,
             validation=validation,
             regression=self.regression,
         )
+        return write_report(report, path)
 
     def summary(self) -> str:
         """Return the whole result as text: figures, base parameters with intervals, residuals, warnings."""

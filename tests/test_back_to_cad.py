@@ -165,7 +165,7 @@ def test_chinese_names_get_a_font_that_has_them(monkeypatch):
     monkeypatch.setattr(figures, "_installed", lambda: ("WenQuanYi Zen Hei",))
     body = from_com(2.0, [0.1, 0.02, 0.01], np.diag([0.01, 0.03, 0.025]))
     figure = figures.legible(link_figure("连杆1", {"CAD": body}))
-    title = figure._suptitle
+    title, _ = figure.texts
     assert title.get_fontfamily() == ["DejaVu Sans", "WenQuanYi Zen Hei"]
     assert all("WenQuanYi Zen Hei" not in text.get_fontfamily() for text in figure.axes[0].get_xticklabels())
     assert "WenQuanYi Zen Hei" in svg_file(figure, "link")

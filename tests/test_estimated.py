@@ -19,7 +19,7 @@ from ident.logs.automatic import Hand
 from ident.pipelines import ExportWishes
 from ident.pipelines.estimated import PROCESSED, as_estimated, as_run
 from ident.pipelines.loaded import load
-from ident.pipelines.steps import VOID, Warned, processing_of, without_advice
+from ident.pipelines.steps import VOID, Result, Warned, processing_of
 
 pytestmark = pytest.mark.usefixtures("sketched")
 
@@ -197,7 +197,7 @@ def test_a_named_cause_stands_alone(ran, tmp_path):
 
 def test_what_rounded_positions_do_without_a_chosen_cut_off_is_said_beside_a_cause(ran):
     loaded, estimate = ran[1].loaded, replace(ran[1].estimate, causes=("a mistake",))
-    said = [Warned("circle", kind, "so") for kind in VOID]
+    said = tuple(Warned("circle", kind, "so") for kind in VOID)
     own = replace(loaded.experiment, processing=Processing(), validation_processing=Processing())
     hand = Hand(left=("edge_s", "resample_hz"))
     partly, filtered = (replace(loaded.experiment, by_hand=(x, x)) for x in (hand, Hand(left=("position_hz",))))
@@ -207,9 +207,8 @@ def test_what_rounded_positions_do_without_a_chosen_cut_off_is_said_beside_a_cau
         (partly, ["rounded position"]),
         (filtered, []),
     ):
-        left = list(said)
-        without_advice(replace(loaded, experiment=experiment), estimate, left)
-        assert [w.kind for w in left] == kept
+        result = Result(replace(loaded, experiment=experiment), estimate, warnings=said).without_advice()
+        assert [w.kind for w in result.warnings] == kept
 
 
 def test_what_was_chosen_is_pasted_for_the_same_fit(ran, tmp_path):

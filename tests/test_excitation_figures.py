@@ -18,9 +18,8 @@ from ident.excitation.limits import Guarantee, KinematicLimits, kinematic_limits
 from ident.geometry.scene import Box, Capsule, Plane, Scene
 from ident.model import Coulomb, Model, Offset, Viscous, torque
 from ident.regression.base import BaseParameters
+from ident.report import designed as drawn
 from ident.report import dynamics_figures as posed
-from ident.report import excitation_figures as drawn
-from ident.report import excitation_text as told
 from ident.report import figures
 from ident.robot.robot import FixedBody, Joint, Limits, Robot
 from ident.spatial.inertia import Pose, axis_angle
@@ -55,10 +54,9 @@ def title(figure):
     return figure.texts[0].get_text()
 
 
-def beside(axes):
-    """Return what is written at the right of a panel."""
-    (text,) = [x.get_text() for x in axes.texts]
-    return text
+def used_of(axes):
+    """Return what is written above a panel of the share that is used."""
+    return axes.get_title().rpartition(": ")[2]
 
 
 SEVEN = arm(["revolute"] * 7)
@@ -87,10 +85,10 @@ def test_limits_between_lines_with_the_share_used(robot):
         )
         if np.isfinite(ends).all():
             used = np.abs(2.0 * y - sum(ends)).max() / (ends[1] - ends[0])
-            assert float(beside(axes).removesuffix("%")) == pytest.approx(100 * used, abs=0.51)
+            assert float(used_of(axes).removesuffix("%")) == pytest.approx(100 * used, abs=0.51)
             shares.append(used)
         else:
-            assert beside(axes) == "no\nlimit"
+            assert used_of(axes) == "no limit"
     assert title(figure).startswith("Every limit of the motion is kept. Nearest: ")
     assert float(re.findall(r"([\d.]+) % used", title(figure))[0]) == pytest.approx(100 * max(shares), abs=0.51)
 
@@ -109,8 +107,8 @@ def test_beyond_a_limit_is_said_and_red():
 
 def test_continuous_joints_and_ranges_with_one_end():
     figure = drawn.limits_figure(motion(FREE), kinematic_limits(FREE))
-    assert [beside(axes) for axes in figure.axes[:4]][0::2] == ["no\nlimit", "no\nlimit"]
-    assert beside(figure.axes[3]) == "kept"
+    assert [used_of(axes) for axes in figure.axes[:4]][0::2] == ["no limit", "no limit"]
+    assert used_of(figure.axes[3]) == "kept"
     far = Trajectory(Fourier(1.0, 3), motion(FREE).coefficients - np.eye(7)[0] * 20.0, FREE.joint_names)
     assert title(drawn.limits_figure(far, kinematic_limits(FREE))) == "BEYOND A LIMIT: position of joint1"
 
@@ -126,7 +124,7 @@ def test_torques_keep_friction_at_its_full_size(robot):
     model, theta = model_of(robot)
     trajectory, limits = motion(robot), torque_limits(model, theta)
     figure = drawn.torque_figure(trajectory, limits)
-    panels = [axes for axes in figure.axes if axes.get_visible()]
+    panels = figure.axes
     t = panels[0].get_lines()[0].get_xdata()
     full = np.abs(torque(model, theta, *trajectory.states(t)))  # with the friction's sign: never more than what is said
     for j, axes in enumerate(panels):
@@ -136,7 +134,7 @@ def test_torques_keep_friction_at_its_full_size(robot):
         assert band.max() == pytest.approx(curve.max() + friction)
         assert band.min() == pytest.approx(curve.min() - friction)
         said = 100 * (np.abs(curve).max() + friction) / limits.effort[j]
-        assert float(beside(axes).removesuffix("%")) == pytest.approx(said, abs=0.51)
+        assert float(used_of(axes).removesuffix("%")) == pytest.approx(said, abs=0.51)
         assert full[:, j].max() <= (np.abs(curve).max() + friction) * (1 + 1e-9)
 
 
@@ -168,23 +166,23 @@ def promised(values=True):
 
 def test_verdicts():
     found = promised()
-    assert told.promises(found) == ("well", "roughly", "weakly", "not shown", "shown", "shown")
-    assert np.allclose(told.relative_errors(found), [0.01, 0.5, 6.0, np.inf, np.nan, np.nan], equal_nan=True)
-    assert told.promises(promised(False)) == ("shown",) * 3 + ("not shown",) + ("shown",) * 2
-    rows = told.worth_table(found, frozenset({"joint2"})).rows
+    assert drawn.promises(found) == ("well", "roughly", "weakly", "not shown", "shown", "shown")
+    assert np.allclose(drawn.relative_errors(found), [0.01, 0.5, 6.0, np.inf, np.nan, np.nan], equal_nan=True)
+    assert drawn.promises(promised(False)) == ("shown",) * 3 + ("not shown",) + ("shown",) * 2
+    rows = drawn.worth_table(found, frozenset({"joint2"})).rows
     assert rows[0] == ("link1.m", "kg", "2", "0.02", "1.00 %", "well", "link1.m")
     assert rows[3][2:6] == ("1", "not shown", "n/a", "not shown")
     assert rows[5][1:5] == ("N", "1e-14", "0.2", "n/a")
-    assert told.worth_table(found).tones == ("good", "", "unknown", "bad", "", "")
-    assert {row[2] for row in told.worth_table(promised(False)).rows} == {"n/a"}
+    assert drawn.worth_table(found).tones == ("good", "", "unknown", "bad", "", "")
+    assert {row[2] for row in drawn.worth_table(promised(False)).rows} == {"n/a"}
     off = Worth(found.base, found.errors, np.array([1e-3, np.nan, *found.values[2:]]))
-    assert [row[4] for row in told.worth_table(off).rows[:3]] == ["20 times", "n/a", "600 %"]
+    assert [row[4] for row in drawn.worth_table(off).rows[:3]] == ["20 times", "n/a", "600 %"]
     (axes,) = drawn.worth_figure(off).axes
     assert "no CAD value; error 0.5 kg m" in [x.get_text() for x in axes.texts]
 
 
 def test_sentences_name_what_is_not_shown_and_why():
-    text = told.worth_sentences(promised())
+    text = drawn.worth_sentences(promised())
     assert text[0] == (
         "The motion determines 1 of 6 base parameters to within a tenth of their CAD values, "
         "and 1 more to within the values themselves."
@@ -193,18 +191,19 @@ def test_sentences_name_what_is_not_shown_and_why():
     for part in ("1 base parameter, link2.Ixx", "1 base parameter, joint1.viscous", "1 standard parameter, link1.Izz"):
         assert part in joined
     assert "combinations" not in joined  # every one of them stands alone
-    assert told.worth_sentences(promised(False))[0] == "The motion shows 5 of 6 base parameters."
+    assert drawn.worth_sentences(promised(False))[0] == "The motion shows 5 of 6 base parameters."
     model, theta = model_of(SEVEN)
     source = information(model, np.ones(7))
     found = worth(source.base, source.factor(motion(SEVEN).states(np.linspace(0, 6, 100))), theta)
-    joined = " ".join(told.worth_sentences(found))
+    joined = " ".join(drawn.worth_sentences(found))
     assert f"{len(found.combined)} standard parameters" in joined
     assert f"{len(found.structural)} standard parameters" in joined
 
 
 def marks(axes):
-    """Return each row's label and the place of its mark, None for a head, from top to bottom."""
-    at = {int(line.get_ydata()[0]): line for line in axes.get_lines() if line.get_marker() not in ("None", "", None)}
+    """Return each row's label and the place and colour of its sign, None where a text stands, from top to bottom."""
+    signs = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", None)]
+    at = {int(y): (x, line.get_color()) for line in signs for x, y in zip(*line.get_data(), strict=True)}
     return [(label.get_text(), at.get(k)) for k, label in enumerate(axes.get_yticklabels())]
 
 
@@ -215,32 +214,31 @@ def test_every_parameter_is_drawn_once_and_sorted():
     found = worth(source.base, source.factor(motion(robot).states(np.linspace(0, 6, 100))), theta)
     expected = dict(zip(found.base.names, found.errors / np.abs(found.values), strict=True))
     figure = drawn.worth_figure(found)
-    drawn_values = {}
-    for axes in figure.axes:
-        head, before = "", np.inf
-        for label, mark in marks(axes):
-            if mark is None:
-                head, before = label, np.inf
-                continue
-            value = mark.get_xdata()[0]
-            assert value <= before
-            before = value
-            drawn_values[f"{head}.{label}" if head.startswith("link") else f"{label}.{head}"] = value
-    assert drawn_values == pytest.approx({name: min(value, 100.0) for name, value in expected.items()})  # then arrows
+    shown = [(label, mark) for axes in figure.axes for label, mark in marks(axes) if label]
+    assert {label: mark[0] for label, mark in shown} == pytest.approx(
+        {name: min(value, 100.0) for name, value in expected.items()}  # beyond that its size stands there
+    )
+    beyond = [value for value in expected.values() if value > 100.0]
+    assert len(beyond) == sum(len(axes.texts) for axes in figure.axes)
+    kinds = [name.split(".")[0] if name.startswith("link") else name.split(".")[1] for name, _ in shown]
+    assert kinds == sorted(kinds, key=kinds.index)
+    for kind in kinds:
+        own = [expected[name] for (name, _), of in zip(shown, kinds, strict=True) if of == kind]
+        assert own == sorted(own, reverse=True)
 
 
 def test_hidden_and_without_size_are_told():
     figure = drawn.worth_figure(promised())
     (axes,) = figure.axes
     shown = dict(marks(axes))
-    hidden = [mark for label, mark in marks(axes) if label == "joint1" and mark is not None]
-    assert [m.get_color() for m in hidden] == [figures.RED]
-    assert hidden[0].get_xdata()[0] == axes.get_xlim()[1]
-    assert shown["Ixx"].get_color() == figures.AMBER
+    assert shown["joint1.viscous"] == (10.0, figures.RED)
+    assert shown["link2.Ixx"][1] == figures.AMBER
+    assert shown["joint2.offset"] is None
     assert [x.get_text() for x in axes.texts] == ["CAD says 0; error 0.2 N m", "CAD says 0; error 0.1 N m"]
     assert title(figure) == ("1 of 6 base parameters will be known to 10 % or better, 1 roughly, 1 weakly, 1 not shown")
     plain = drawn.worth_figure(promised(False), frozenset({"joint2"}))
-    assert {"m [kg]", "joint2 [N]", "joint1 [N m]"} <= {label for label, _ in marks(plain.axes[0])}
+    labels = {label for label, _ in marks(plain.axes[0])}
+    assert {"link1.m [kg]", "joint2.offset [N]", "joint1.offset [N m]"} <= labels
     assert title(plain) == "5 of 6 base parameters will be known, 1 not shown"
 
 
@@ -268,7 +266,7 @@ def test_poses_show_the_links_where_they_are():
         assert axes.get_title() == f"{t:.3g} s"
         poses = robot.poses(trajectory.derivative([t], 0)[0])
         points = np.array([p.position for p in poses] + [(poses[-1] @ robot.fixed[0].pose).position])
-        links = [line for line in axes.get_lines() if line.get_color() == figures.BLUE]
+        links = [x for x in axes.get_lines() if x.get_color() == figures.BLUE and x.get_linestyle() == "-"]
         ends = np.array([line.get_xydata()[1] for line in links])
         assert ends == pytest.approx(posed._seen(points)[:, :2])
         (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
@@ -331,7 +329,7 @@ def guarantees():
 
 
 def test_guarantees_with_what_is_left_nearest_first():
-    found = told.guarantees_table(guarantees())
+    found = drawn.guarantees_table(guarantees())
     assert [row[0] for row in found.rows] == [
         "position of joint 'c'",
         "least position of joint 'a'",
@@ -357,7 +355,7 @@ def test_guarantees_with_what_is_left_nearest_first():
 
 def test_a_real_motions_guarantees_have_rows():
     trajectory, limits = motion(SLIDE, 0.02), kinematic_limits(SLIDE)
-    found = told.guarantees_table(limits.guarantees(trajectory))
+    found = drawn.guarantees_table(limits.guarantees(trajectory))
     assert [row[0] for row in found.rows if row[3].endswith("of the range")] != []
     assert len(found.rows) == len(limits.guarantees(trajectory)) == 3
 
@@ -395,7 +393,7 @@ def test_figures_fit_their_frames_in_the_colours_of_the_page(robot):
 @pytest.mark.slow
 def test_no_window_system_and_quick_import():
     code = (
-        "import sys; from ident.report import excitation_figures; heavy = 'matplotlib' in sys.modules;"
+        "import sys; from ident.report import designed; heavy = 'matplotlib' in sys.modules;"
         "sys.exit(heavy or 'matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -82,7 +82,7 @@ def test_a_picture_names_its_parameter_and_its_robots(robots):
     values = {"robot": names, "value": np.linspace(-1.0, 1.0, robots), "stands_out": False}
     drawn = drawing(pd.DataFrame(same | values), "elbow.coulomb")
     assert drawn.title == f"elbow.coulomb: {robots} robots are alike"
-    (panel,) = drawn.shown.panels
+    (panel,) = drawn.panels
     assert panel.y.words == "elbow.coulomb [N m]"
     said = dict(panel.x.ticks)
     assert 5 <= len(said) <= 16

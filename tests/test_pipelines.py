@@ -105,8 +105,8 @@ def test_fit_compare_validate_report_and_export(folder, tmp_path):
     assert len(written) == 2
     pipelines.report(tmp_path, experiment, f"{tmp_path}/report.html")
     assert "Ready to use" in (tmp_path / "report.html").read_text()
-    changed = pipelines.report_changes([tmp_path, folder / "done"], f"{tmp_path}/change.html")
-    assert len(changed.estimates) == 2
+    changes, _ = pipelines.report_changes([tmp_path, folder / "done"], f"{tmp_path}/change.html")
+    assert len(changes) == 1
     assert (tmp_path / "change.html").exists()
 
 

@@ -21,9 +21,10 @@ from identified import case
 from test_report import full
 from test_report_change import after
 
+from ident.compare.difference import changes
 from ident.estimate.estimate import NamedCause, Structure, Trace, TriedTerm
-from ident.report import write_report
-from ident.report.several import write_comparison
+from ident.report import gather, write_report
+from ident.report.several import gather_changes
 
 pytestmark = pytest.mark.slow
 
@@ -85,17 +86,20 @@ def pages(tmp_path_factory) -> dict[str, str]:
     long = "a joint with a very long name " * 3
     warned = replace(c.constrained, warnings=(long, "x" * 200), provenance={"ident": "1" * 150})
     report = write_report(
+        gather(
+            warned,
+            model=c.model,
+            fit=[c.fit],
+            held_out=c.other,
+            comparison=comparison,
+            validation=validation,
+            truth=truth,
+            command="ident run " + "x" * 150,
+        ),
         folder / "report.html",
-        warned,
-        model=c.model,
-        fit_motions=[c.fit],
-        validation_motions=[c.other],
-        comparison=comparison,
-        validation=validation,
-        truth=truth,
-        command="ident run " + "x" * 150,
     )
-    change = write_comparison(folder / "change.html", [("before", c.wls), ("after", after(lift__viscous=1.3))])
+    named = [("before", c.wls), ("after", after(lift__viscous=1.3))]
+    change = write_report(gather_changes(named, changes(named)), folder / "change.html")
     return {"report": report.read_text(), "change": change.read_text()}
 
 
@@ -251,7 +255,7 @@ def test_reports_are_accessible(pages, tmp_path, dark):
     tried = TriedTerm("a spring", "stiffness", 0.1, 0.01, 0.15)
     chosen = Structure(0.2, 0.15, 0.16, 72, 6, "", ("spring = true",), (tried,), ((tried,), ()))
     estimate = replace(c.constrained, causes=(cause,), structure=chosen, notes=("chosen",), warnings=tuple("abcd"))
-    more = write_report(tmp_path / "more.html", estimate, model=c.model, fit_motions=[c.fit], validation_motions=[])
+    more = write_report(gather(estimate, model=c.model, fit=[c.fit], held_out=None), tmp_path / "more.html")
     policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
     files = []
     for name, text in {**pages, "more": more.read_text()}.items():

@@ -17,7 +17,8 @@ from ident.estimate import estimated
 from ident.estimate.storage import save_estimate
 from ident.model import Model
 from ident.regression import compress
-from ident.report.several import judgement, sentences, write_comparison
+from ident.report import write_report
+from ident.report.several import gather_changes, judgement, sentences
 
 
 @cache
@@ -97,8 +98,8 @@ def test_a_friction_curve_and_its_error():
 @pytest.mark.slow
 def test_the_page_shows_every_row(tmp_path):
     named = [("before <b>", case().wls), ("after", after(lift__viscous=1.3)), ("later", after(6))]
-    path = write_comparison(tmp_path / "c.html", named, command="ident report a b", prismatic=frozenset({"reach"}))
-    text = path.read_text()
+    report = gather_changes(named, changes(named), command="ident report a b", prismatic=frozenset({"reach"}))
+    text = write_report(report, tmp_path / "c.html").read_text()
     page = Page(text)
     rows = {r[0] for r in page.rows if r}
     assert set(case().wls.base.names) <= rows
@@ -108,8 +109,9 @@ def test_the_page_shows_every_row(tmp_path):
     assert set(re.findall(r'<figure id="([^"]+)"', text)) == {
         "change_1", "change_2", "friction_1", "friction_2", "friction_3",
     }  # fmt: skip
-    assert write_comparison(tmp_path / "c.pdf", named).read_bytes().startswith(b"%PDF-")
-    unknown = Page(write_comparison(tmp_path / "d.html", named).read_text())
+    bare = gather_changes(named, changes(named))
+    assert write_report(bare, tmp_path / "c.pdf").read_bytes().startswith(b"%PDF-")
+    unknown = Page(write_report(bare, tmp_path / "d.html").read_text())
     assert not any("N m" in cell for r in unknown.rows if len(r) > 6 and r[0].endswith("viscous") for cell in r)
 
 

@@ -20,7 +20,7 @@ from ident.estimate import estimated
 from ident.logs import Motion
 from ident.model import torque
 from ident.regression import compress
-from ident.report import write_report
+from ident.report import gather, write_report
 
 SAMPLES, SECONDS = 100_000, 100.0
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
@@ -54,16 +54,16 @@ def main() -> None:
         path = Path(folder) / "report.html"
         for ending in (".html", ".pdf"):
             start, cpu = time.perf_counter(), time.process_time()
-            write_report(
-                path.with_suffix(ending),
+            report = gather(
                 estimate,
                 model=arm,
-                fit_motions=[fit],
-                validation_motions=[other],
+                fit=[fit],
+                held_out=other,
                 comparison=compare_with(estimate, cad, {}, "cad"),
                 validation=validate(arm, other, {"identified": estimate.phi, "CAD": theta}, fitted=regression),
                 regression=regression,
             )
+            write_report(report, path.with_suffix(ending))
             took, busy = time.perf_counter() - start, time.process_time() - cpu
             size = path.with_suffix(ending).stat().st_size / 1e6
             print(f"{ending[1:]:<4} written in {took:.1f} s ({busy:.1f} s of one core), {size:.2f} MB")

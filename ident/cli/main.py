@@ -230,7 +230,8 @@ def _show_run(result: Result, checked: Sequence[Checked]) -> None:
             say(f"{whose} error counts as zero every friction and drive inertia that CAD does not state.")
     say(*text.summary_sentences(result.estimate, result.comparison, result.validation))
     if result.truth is not None:
-        show(text.side_by_side_rows(result.truth, result.comparison, result.estimate, slides))
+        table = text.truth_rows(result.truth, result.comparison, result.estimate, slides)
+        show(table, [c for c in table.columns if c != "within 95 %"])
     elif result.comparison is not None:
         _show_comparison(result.comparison, False, slides)
     else:

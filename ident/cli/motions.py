@@ -86,7 +86,7 @@ def _meant(criterion: str, value: float) -> str:
 
 def _tell(found: Excitation, folder: Path) -> None:
     """Print what was found, what it is worth and what is proven."""
-    from ident.report.excitation_text import gain_sentence, guarantees_table, worth_sentences, worth_table
+    from ident.report.designed import gain_sentence, guarantees_table, worth_sentences, worth_table
 
     design, (si, scaled) = found.design, found.conditions
     done = [s for s in design.starts if s.value is not None]

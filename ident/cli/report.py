@@ -44,18 +44,15 @@ def report(
 ) -> None:
     """Write the report of an estimate, or the comparison of several: HTML or PDF, by the ending of --out."""
     from ident.report.page import known_format
-    from ident.report.several import judgement, sentences
 
     known_format(out)
     if summary and len(files) > 1 and all(_is_estimate(f) for f in files):
         raise InputError("is of one estimate", key="--summary", fix="Give an estimate and its experiment")
     if len(files) >= 2 and all(_is_estimate(f) for f in files):
-        found = pipelines.report_changes(files, out, robot=robot, figures=figures, command=command_line())
-        answer(changes=found.changes, path=out)
-        first = found.estimates[0][0]
-        judged = judgement(first, found.changes)
-        say(f"{judged.headline}: {judged.reason}", style="bold")
-        say(*sentences(first, found.changes, found.slides))
+        changes, page = pipelines.report_changes(files, out, robot=robot, figures=figures, command=command_line())
+        answer(changes=changes, path=out)
+        say(f"{page.verdict.headline}: {page.verdict.reason}", style="bold")
+        say(*page.sentences)
     elif len(files) <= 2 and _is_estimate(files[0]):
         experiment = files[1] if len(files) == 2 else None
         with progress() as tell:

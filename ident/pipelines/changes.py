@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ident.estimate import Estimate
 from ident.estimate.storage import load_estimate
 from ident.files import short_names
 from ident.robot import read_robot
 
 if TYPE_CHECKING:
     from ident.compare.difference import Change
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """Estimates with short names, the first of which the others are compared with, and their changes."""
-
-    estimates: tuple[tuple[str, Estimate], ...]
-    changes: Sequence[Change]
-    slides: frozenset[str] | None
+    from ident.report.parts import Report
 
 
 def report_changes(
@@ -32,18 +22,19 @@ def report_changes(
     robot: Path | None = None,
     figures: Path | None = None,
     command: str = "",
-) -> Compared:
-    """Write how estimates differ from the first of them to `out` (.html, .pdf).
+) -> tuple[Sequence[Change], Report]:
+    """Write how estimates differ from the first of them to `out` (.html, .pdf); return their changes and the report.
 
     robot: theirs, which gives friction its units. figures: as for `report`. Raises InputError for another ending,
     ModelError for estimates of different models.
     """
     from ident.compare.difference import changes
-    from ident.report.page import known_format
-    from ident.report.several import write_comparison
+    from ident.report.page import known_format, write_report
+    from ident.report.several import gather_changes
 
-    known_format(out)
-    named = tuple(zip(short_names(estimates), [load_estimate(file) for file in estimates], strict=True))
-    slides = None if robot is None else read_robot(robot).slides
-    write_comparison(out, named, command=command, pictures=figures, prismatic=slides)
-    return Compared(named, changes(named), slides)
+    known_format(out, figures)
+    named = tuple(zip(short_names(estimates), map(load_estimate, estimates), strict=True))
+    found, slides = changes(named), None if robot is None else read_robot(robot).slides
+    report = gather_changes(named, found, command=command, prismatic=slides)
+    write_report(report, out, figures)
+    return found, report

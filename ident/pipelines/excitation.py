@@ -184,8 +184,8 @@ def _designed(file: Path, wishes: ExciteWishes, progress: Callable[[Start, float
 
 
 def _write(found: Excitation, folder: Path, command: str) -> None:
+    from ident.report.designed import limits_figure, torque_figure, worth_figure
     from ident.report.dynamics_figures import poses_figure
-    from ident.report.excitation_figures import limits_figure, torque_figure, worth_figure
     from ident.report.figures import save_figure
 
     trajectory, robot = found.design.trajectory, found.robot

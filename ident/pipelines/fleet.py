@@ -94,7 +94,8 @@ def fleet(
     import pandas as pd
 
     from ident.compare.difference import COLUMNS, compared
-    from ident.report.several import write_fleet
+    from ident.report import write_report
+    from ident.report.several import gather_fleet
 
     title, template, members = _read(Path(file))
     earlier = None if against is None else read_table(against)
@@ -110,7 +111,7 @@ def fleet(
         tell("writing results", 0, 1)
         table = compared(pd.DataFrame([row for robot in found for row in robot.rows], columns=list(COLUMNS)), earlier)
         _write_table(table, failed, folder / FILES[0])
-        write_fleet(folder / FILES[1], title, table, failed, against=against, command=command)
+        write_report(gather_fleet(title, table, failed, against=against, command=command), folder / FILES[1])
         tell("writing results", 1, 1)
     return FleetResult(title, table, failed, where)
 

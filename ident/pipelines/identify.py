@@ -15,7 +15,6 @@ from ident.estimate import Estimate
 from ident.estimate.storage import estimate_file, load_estimate, save_estimate
 from ident.experiment import Experiment
 from ident.files import dated, names_folder, whole_folder, write_whole
-from ident.pipelines import steps
 from ident.pipelines.calibration import with_calibration, with_late_torques
 from ident.pipelines.cluster import sharing
 from ident.pipelines.compressed import compressed
@@ -83,10 +82,8 @@ def _run(loaded: Loaded, told: list[Warned], out: str | Path | None, tell: Tell,
             loaded = with_calibration(with_terms(loaded, told, tell), told, tell)
             factors, result, anew = _judged(loaded, told, tell, command, client)
             if anew.prior is not None and loads_otherwise(anew.prior, start.prior) and start.cad is not None:
-                start, told[:] = (
-                    replace(start, prior=anew.prior),
-                    before,
-                )  # friction was chosen with loads of a wrong table
+                start = replace(start, prior=anew.prior)  # friction was chosen with the load of a wrong table
+                told[:] = before
                 loaded = with_calibration(with_terms(start, told, tell), told, tell)
                 factors, result, anew = _judged(loaded, told, tell, command, client)
             while anew.springs:  # each one that is found is in the model next time
@@ -157,44 +154,40 @@ def _judged(
     """
     from ident.pipelines.doctor import Anew, doctored
 
-    warned, failed = list[Warned](), list[Failed]()
     factors = compressed(loaded, told, tell, client)
-    result = _predicting(loaded, factors, warned, failed, tell, command)
+    result = _predicting(loaded, factors, tell, command)
     anew: Anew | None = None
-    few = any(w.kind == "few rows" for w in warned)  # what accelerations lack looks like mistakes of many kinds
-    if not few and not unusable(warned):  # a torque that is no measurement says nothing of files
+    # what accelerations of few rows lack looks like mistakes of many kinds
+    few = any(w.kind == "few rows" for w in result.warnings)
+    if not few and not unusable(result.warnings):  # a torque that is no measurement says nothing of files
         estimate, of_table, anew = doctored(result, tell)
         if anew is not None and anew.prior is not None:
-            model, warned, failed = with_load(loaded.model, anew.prior.inertials), [], []
-            right = replace(loaded, prior=anew.prior, model=model)
-            if model.terms != loaded.model.terms:
+            right = replace(loaded, prior=anew.prior, model=with_load(loaded.model, anew.prior.inertials))
+            if right.model.terms != loaded.model.terms:
                 factors = compressed(right, told, tell, client)
-            result = _predicting(right, factors, warned, failed, tell, command)
+            result = _predicting(right, factors, tell, command)
             estimate = replace(result.estimate, noted=estimate.noted, causes=())
-        warned += of_table
         estimate = replace(estimate, warnings=(*map(str, of_table), *estimate.warnings))
-        result = replace(result, estimate=steps.without_advice(loaded, estimate, warned))
+        result = replace(result, estimate=estimate, warnings=(*result.warnings, *of_table)).without_advice()
     experiment = loaded.experiment
     by_hand = experiment.processing or experiment.by_hand or experiment.calibrate
-    result = replace(result, warnings=tuple(warned), failed=tuple(failed))
     late, springs, prior = (anew.late, anew.springs, anew.prior) if anew else (0.0, {}, None)
     own = experiment.own_model
     return factors, result, Anew(0.0 if by_hand else late, {} if own else springs, None if own else prior)
 
 
-def _predicting(
-    loaded: Loaded, factors: Factors, warned: list[Warned], failed: list[Failed], tell: Tell, command: str
-) -> Result:
-    """Return the fit of factors with what it predicts; `failed` gets what could not be predicted."""
+def _predicting(loaded: Loaded, factors: Factors, tell: Tell, command: str) -> Result:
+    """Return the fit of factors with what it predicts, or with why it could not be predicted."""
+    warned = list[Warned]()
     estimate = _fitted(loaded, factors, warned, tell, command)
     result = Result(loaded, estimate, factors.regression, compared(loaded, estimate))
     try:
-        return replace(result, validation=validated(loaded, estimate, factors.regression, warned, tell))
+        result = replace(result, validation=validated(loaded, estimate, factors.regression, warned, tell))
     except IdentError as cause:
         if isinstance(cause, LogError) and cut_up(loaded)[1]:
             raise
-        failed.append(Failed(VALIDATION, cause))
-    return result
+        result = replace(result, failed=(Failed(VALIDATION, cause),))
+    return replace(result, warnings=tuple(warned))
 
 
 def _fitted(loaded: Loaded, factors: Factors, warned: list[Warned], tell: Tell, command: str) -> Estimate:
@@ -329,16 +322,16 @@ def validate(estimate: str | Path, experiment: Experiment | str | Path, tell: Te
     from ident.export import with_validation
     from ident.export.gate import VERDICT
 
-    loaded, validation, warned = validated_anew(load(experiment), found := load_estimate(estimate), tell)
-    if validation is None:
-        raise loaded.experiment.error("no recording is kept for validation", "recordings.validate")
-    judged, kept = with_validation(found, validation), None
+    result = validated_anew(load(experiment), load_estimate(estimate), tell)
+    if result.validation is None:
+        raise result.loaded.experiment.error("no recording is kept for validation", "recordings.validate")
+    judged, kept = with_validation(result.estimate, result.validation), None
     if VERDICT in judged.provenance:
         kept = estimate_file(estimate)
         save_estimate(judged, kept)
-    judged = steps.without_advice(loaded, judged, warned)
-    log_warned(warned)
-    return Result(loaded, judged, validation=validation, warnings=tuple(warned), path=kept)
+    result = replace(result, estimate=judged, path=kept).without_advice()
+    log_warned(result.warnings)
+    return result
 
 
 def report(
@@ -362,12 +355,11 @@ def report(
 
     known_format(out, figures)
     loaded = load(experiment_of(estimate) if experiment is None else experiment)
-    loaded, validation, warned = validated_anew(loaded, found := load_estimate(estimate), tell)
-    found = steps.without_advice(loaded, found, warned)
-    comparison, truth = compared(loaded, found), truth_of(loaded, found)
-    result = Result(loaded, found, None, comparison, validation, truth, tuple(warned), path=Path(out))
+    result = validated_anew(loaded, load_estimate(estimate), tell).without_advice()
+    known = result.loaded, result.estimate
+    result = replace(result, comparison=compared(*known), truth=truth_of(*known), path=Path(out))
     reported(result, Path(out), command, figures, summary=summary)
-    log_warned(warned)
+    log_warned(result.warnings)
     return result
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Kinds of findings of torques that are no measurement of what the motors did, and of time: no fit makes up for them.
 UNUSABLE = ("constant torque", "copied torque", "cut-off torque", "unsigned torque", "start transient", "clock")
+#: Kinds of advice that a mistake in robot file or logs makes void: residuals and the choice of filters follow from it.
+VOID = ("delay", "rounded position", "more terms")
 
 
 @dataclass(frozen=True)
@@ -51,25 +53,6 @@ class Warned:
 
     def __str__(self) -> str:
         return f"{self.about}: {self.message}"
-
-
-#: Kinds of advice that a mistake in robot file or logs makes void: residuals and the choice of filters follow from it.
-VOID = ("delay", "rounded position", "more terms")
-
-
-def without_advice(loaded: Loaded, estimate: Estimate, warned: list[Warned]) -> Estimate:
-    """Return the estimate without advice that its named causes make void, and take it out of `warned`.
-
-    What rounded positions do below a cut-off that somebody set, or without one, is so whatever else is wrong.
-    """
-    if not estimate.causes:
-        return estimate
-    experiment = loaded.experiment
-    chosen = experiment.processing is None and "position_hz" in (experiment.by_hand or OPEN)[0].left
-    void = [w for w in warned if w.kind in VOID and (chosen or w.kind != "rounded position")]
-    warned[:] = [w for w in warned if w not in void]
-    said = set(map(str, void))
-    return replace(estimate, warnings=tuple(w for w in estimate.warnings if w not in said))
 
 
 def log_warned(warned: Sequence[Warned]) -> None:
@@ -117,6 +100,20 @@ class Result:
     warnings: tuple[Warned, ...] = ()
     failed: tuple[Failed, ...] = ()
     path: Path | None = None
+
+    def without_advice(self) -> Result:
+        """Return the result without advice that its named causes make void.
+
+        What rounded positions do below a cut-off that somebody set, or without one, is so whatever else is wrong.
+        """
+        if not self.estimate.causes:
+            return self
+        experiment = self.loaded.experiment
+        chosen = experiment.processing is None and "position_hz" in (experiment.by_hand or OPEN)[0].left
+        void = [w for w in self.warnings if w.kind in VOID and (chosen or w.kind != "rounded position")]
+        said = set(map(str, void))
+        estimate = replace(self.estimate, warnings=tuple(w for w in self.estimate.warnings if w not in said))
+        return replace(self, estimate=estimate, warnings=tuple(w for w in self.warnings if w not in void))
 
     def figures(self) -> dict[str, float]:
         """Return all figures by the names that [expected] uses.
@@ -313,27 +310,26 @@ def reported(result: Result, path: Path, command: str, pictures: Path | None = N
 
     The motions are read once more.
     """
-    from ident.report import write_report
+    from ident.report import gather, write_report
 
     loaded, e = result.loaded, result.loaded.experiment
     held_out = e.validate if result.validation else ()
-    write_report(
-        path,
+    fit, judged = processing_of(loaded)
+    report = gather(
         result.estimate,
         model=loaded.model,
-        fit_motions=first_parts(loaded, e.fit, e.processing),
-        validation_motions=motions(loaded, held_out, processing_of(loaded)[1], []),
+        fit=first_parts(loaded, e.fit, e.processing),
+        held_out=next(motions(loaded, held_out, judged, []), None),
         comparison=result.comparison,
         validation=result.validation,
         truth=result.truth,
         command=command,
         regression=result.regression,
-        pictures=pictures,
         next_motion=shlex.join(["ident", "excite", str(e.robot), "--after", str(e.file)]),
-        summary=summary,
         shapes=shapes_of(loaded),
-        filtered=(next(iter_logs(loaded.manifest, e.fit[0], loaded.robot)), processing_of(loaded)[0]),
+        filtered=None if summary else (next(iter_logs(loaded.manifest, e.fit[0], loaded.robot)), fit),
     )
+    write_report(report.summary if summary else report, path, pictures)
 
 
 def first_parts(

@@ -24,7 +24,7 @@ from ident.model import WarmUp
 from ident.pipelines.estimated import as_estimated
 from ident.pipelines.loaded import Loaded
 from ident.pipelines.raw_recording import part_name, stretches
-from ident.pipelines.steps import Warned, motions, processing_of, require_same_model, unusable
+from ident.pipelines.steps import Result, Warned, motions, processing_of, require_same_model, unusable
 from ident.regression import Regression
 from ident.report.text import percent
 from ident.tell import Tell, logged
@@ -162,12 +162,13 @@ def in_stretches(loaded: Loaded, do: Callable[[Loaded, list[Warned]], _T]) -> _T
     return do(cut, told)
 
 
-def validated_anew(loaded: Loaded, estimate: Estimate, tell: Tell) -> tuple[Loaded, Validation | None, list[Warned]]:
-    """Return the experiment as it was fitted, how well an estimate of it predicts, and what is to be known."""
+def validated_anew(loaded: Loaded, estimate: Estimate, tell: Tell) -> Result:
+    """Return the experiment as it was fitted, with how well an estimate of it predicts, and what is to be known."""
 
-    def judged(loaded: Loaded, warned: list[Warned]) -> tuple[Loaded, Validation | None, list[Warned]]:
+    def judged(loaded: Loaded, warned: list[Warned]) -> Result:
         loaded = as_estimated(loaded, estimate)
-        return loaded, validated(loaded, estimate, None, warned, tell), warned
+        validation = validated(loaded, estimate, None, warned, tell)
+        return Result(loaded, estimate, validation=validation, warnings=tuple(warned))
 
     return in_stretches(loaded, judged)
 

@@ -1,9 +1,10 @@
 from .body_figures import link_figure as link_figure
+from .designed import limits_figure as limits_figure
+from .designed import worth_figure as worth_figure
+from .designed import worth_sentences as worth_sentences
 from .dynamics_figures import poses_figure as poses_figure
-from .excitation_figures import limits_figure as limits_figure
-from .excitation_figures import worth_figure as worth_figure
-from .excitation_text import worth_sentences as worth_sentences
-from .report import write_report as write_report
+from .page import write_report as write_report
+from .report import gather as gather
 from .text import Table as Table
 from .text import comparison_rows as comparison_rows
 from .text import summary_rows as summary_rows

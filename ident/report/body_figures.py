@@ -4,54 +4,49 @@ and the robot in space with them, as numbers that the page's script draws and le
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
-from ident.report.figures import BLUE, GREEN, INK, LINE, MUTED, PALE, RED, blank, empty, legend, plain, style, view
+from ident.report.figures import BLUE, GREEN, INK, LINE, MUTED, PALE, RED, figure_of, view
+from ident.report.picture import WIDE, Axis, Dots, Mark, Note, Outline, Panel, Picture, Strip
 from ident.report.text import number
 from ident.robot.robot import Robot
 from ident.spatial.inertia import pseudo_inertia
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Points (k, 3) [m] around each shape of a link, in its frame, by the link's name.
 Shapes = Mapping[str, Sequence[Array]]
 NO_SHAPES: Shapes = {}
 _VIEWS = ((-55.0, 20.0), (35.0, 20.0))  # azimuth and elevation of the eye [deg]: a quarter turn apart
-_CIRCLE = np.stack([np.cos(a := np.linspace(0.0, 2.0 * np.pi, 121)), np.sin(a)])
+#: A circle (2, points) of radius 1.
+CIRCLE = np.stack([np.cos(a := np.linspace(0.0, 2.0 * np.pi, 121)), np.sin(a)])
 
 
-def inertia_figure(space: Mapping[str, Any], *, title: str) -> Figure:
+def inertia_picture(space: Mapping[str, Any], title: str) -> Picture:
     """Return what `in_space` returns in two views, a quarter turn apart: bodies of CAD are outlines."""
-    figure, both = blank(3.2, title, columns=2)
-    for axes, (azimuth, elevation) in zip(both, _VIEWS, strict=True):
-        P = view(azimuth, elevation)
-        for points in space["shapes"]:
-            hull = _hull(np.asarray(points) @ P[:2].T)
-            axes.fill(*hull.T, facecolor=LINE, edgecolor=MUTED, linewidth=0.5, alpha=0.4, zorder=1)
-        for line in space["links"]:
-            axes.plot(*P[:2] @ np.transpose(line), "-o", color=MUTED, linewidth=2.0, markersize=3.0, zorder=3.5)
-        for body in space["bodies"]:
-            outline = shadow(P[:2], np.array(body["centre"]), np.array(body["shape"])).T
-            if body["kind"] == "identified":
-                axes.fill(*outline, facecolor=PALE, edgecolor=BLUE, linewidth=1.2, alpha=0.55, zorder=3)
-                x, y, _ = P @ body["centre"]
-                axes.text(x, y, str(body["link"] + 1), fontsize=7.5, color=INK, ha="center", va="center", zorder=6)
-            else:
-                axes.plot(*outline, "--", color=RED, linewidth=1.1, zorder=4)
-        axes.set_aspect("equal", adjustable="datalim")
-        axes.axis("off")
-    both[0].plot([], [], "o", color=PALE, markeredgecolor=BLUE, label="identified")
-    if any(body["kind"] == "CAD" for body in space["bodies"]):
-        both[0].plot([], [], "--", color=RED, label="CAD")
-    legend(figure, 3)
-    return figure
+    panels = (Panel(Axis(), Axis(), tuple(_bodies(space, view(*eye))), 260.0, equal=True) for eye in _VIEWS)
+    return Picture(title, tuple(panels), 2)
+
+
+def _bodies(space: Mapping[str, Any], P: Array) -> Iterator[Mark]:
+    """Yield shapes, links and bodies as seen by an eye; P (3, 3): what `view` returns."""
+    for points in space["shapes"]:
+        yield Outline(hull(np.asarray(points) @ P[:2].T), MUTED, LINE, width=0.7, opacity=0.4)
+    bodies = [(b, shadow(P[:2], np.array(b["centre"]), np.array(b["shape"]))) for b in space["bodies"]]
+    yield from (Outline(x, BLUE, PALE, "identified", 1.6, opacity=0.55) for b, x in bodies if b["kind"] != "CAD")
+    for line in space["links"]:
+        ends = np.asarray(line) @ P[:2].T
+        yield from (Outline(ends, MUTED, width=2.7), Dots(ends[:, 0], ends[:, 1], MUTED, size=4.0))
+    yield from (Outline(x, RED, label="CAD", dash="--") for b, x in bodies if b["kind"] == "CAD")
+    for body, _ in bodies:
+        x, y, _ = (P @ body["centre"]).tolist()
+        yield from [Note(x, y, str(body["link"] + 1), INK, "center")] if body["kind"] != "CAD" else []
 
 
 def ellipsoid(inertials: ArrayLike) -> tuple[Array, Array] | None:
@@ -73,11 +68,11 @@ def ellipsoid(inertials: ArrayLike) -> tuple[Array, Array] | None:
 def shadow(P: Array, centre: Array, shape: Array) -> Array:
     """Return the outline (points, 2) [m] of what `ellipsoid` returns, on the plane of the rows of P (2, 3)."""
     values, vectors = np.linalg.eigh(P @ shape @ shape.T @ P.T)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ _CIRCLE).T + P @ centre
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ CIRCLE).T + P @ centre
 
 
-#: Colour, line and sign of each source.
-LOOKS = {"CAD": (RED, "-", "D"), "identified": (BLUE, "--", "o"), "refined": (GREEN, "-", "s")}
+#: Colour, dash and sign of each source, and how large that is: where signs meet, each is seen.
+LOOKS = {"CAD": (RED, "", "D", 10.0), "identified": (BLUE, "--", "o", 7.0), "refined": (GREEN, "", "s", 4.0)}
 _PLANES = ((0, 1), (0, 2), (1, 2))
 
 
@@ -89,16 +84,8 @@ def link_figure(link: str, bodies: Mapping[str, Array], outline: Array | None = 
     outline (k, 3) [m]: points of the link's mesh or box, whose hull is drawn behind. The views hold all but what was
     identified without CAD, which may lie anywhere where no motion tells.
     """
-    figure = empty(8.4, 3.6)
-    for axes, plane in zip(figure.subplots(1, 3), _PLANES, strict=True):
-        _view(axes, plane, bodies, outline)
-    figure.suptitle(plain(link, 60), x=0.01, ha="left", fontsize=10, fontweight="bold", color=INK)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False, labelcolor=INK,
-        title="outline: the solid ellipsoid of the same mass and inertia; sign: its centre of mass", title_fontsize=8,
-    )  # fmt: skip
-    return figure
+    note = "outline: the solid ellipsoid of the same mass and inertia; sign: its centre of mass"
+    return figure_of(Picture(link, tuple(_view(p, bodies, outline) for p in _PLANES), 3, note, WIDE))
 
 
 def ellipse(body: Array, plane: tuple[int, int]) -> Array | None:
@@ -107,34 +94,34 @@ def ellipse(body: Array, plane: tuple[int, int]) -> Array | None:
     return None if found is None else shadow(np.eye(3)[list(plane)], *found)
 
 
-def _view(axes: Axes, plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | None) -> None:
-    """Draw one view in square limits around the link's origin, its outline and all bodies but the identified one."""
+def _view(plane: tuple[int, int], bodies: Mapping[str, Array], outline: Array | None) -> Panel:
+    """Return one view in square limits around the link's origin, its outline and all bodies but the identified one."""
+    origin = "origin of the link's frame"
+    marks: list[Mark] = [Strip("x", 0.0, 0.0, MUTED, origin, ":"), Strip("y", 0.0, 0.0, MUTED, origin, ":")]
     shown = [np.zeros((1, 2))] if outline is None else [np.zeros((1, 2)), outline[:, plane]]
     if outline is not None and len(outline) > 2:
-        hull = _hull(1e3 * outline[:, plane])
-        axes.fill(*hull.T, color=LINE, alpha=0.5, linewidth=0, zorder=0, label="shape of the link")
+        marks.insert(0, Outline(hull(1e3 * outline[:, plane]), LINE, LINE, "shape of the link", opacity=0.5))
     for source, body in bodies.items():
-        colour, line, sign = LOOKS[source]
+        colour, dash, sign, size = LOOKS[source]
         around = ellipse(body, plane)
         if around is not None:
-            axes.plot(*(1e3 * around.T), color=colour, linestyle=line, linewidth=1.4)
+            marks.append(Outline(1e3 * around, colour, width=1.9, dash=dash))
             if source != "identified" or len(bodies) == 1:
                 shown.append(around)
         if body[0]:
-            x, y = 1e3 * body[1:4][list(plane)] / body[0]
+            centre = 1e3 * body[1:4][list(plane)] / body[0]
             said = "identified without CAD" if source == "identified" else source
-            label = f"{said}: {body[0]:.4g} kg"
-            axes.plot([x], [y], sign, color=colour, markersize=5, markerfacecolor="none", label=label)
-    axes.plot([0], [0], "+", color=MUTED, markersize=9, label="origin of the link's frame")
+            marks.append(Dots(centre[:1], centre[1:], colour, f"{said}: {body[0]:.4g} kg", size, sign))
     points = 1e3 * np.concatenate(shown)
-    (left, low), (right, high) = points.min(axis=0), points.max(axis=0)
-    x, y, half = (left + right) / 2, (low + high) / 2, 0.62 * max(right - left, high - low, 1.0)
-    axes.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal")
-    axes.set(xlabel=f"{'xyz'[plane[0]]} [mm]", ylabel=f"{'xyz'[plane[1]]} [mm]")
-    style(axes)
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, half = (low + high) / 2.0, 0.62 * max(*(high - low).tolist(), 1.0)
+    ends = zip((middle - half).tolist(), (middle + half).tolist(), plane, strict=True)
+    across, up = (Axis("xyz"[k], "mm", (a, b)) for a, b, k in ends)
+    return Panel(across, up, tuple(marks), 300.0, equal=True)
 
 
-def _hull(points: Array) -> Array:
+def hull(points: Array) -> Array:
+    """Return those of points (k, 2) that all others lie between, in their order; of points on one line all."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

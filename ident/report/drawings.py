@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
@@ -20,10 +19,9 @@ from ident.model.standard import Offset
 from ident.model.term import Term, names, rubs, shape
 from ident.regression.regression import Regression
 from ident.report import pictures, text
-from ident.report.body_figures import NO_SHAPES, Shapes, in_space, inertia_figure
+from ident.report.body_figures import NO_SHAPES, Shapes, in_space, inertia_picture
 from ident.report.figures import BLUE, GREEN, INK, MEASURED, MUTED, RED
 from ident.report.outcome_text import way_to
-from ident.report.parts import Drawing, pictured
 from ident.report.picture import Axis, Cells, Dots, Line, Mark, Note, Panel, Picture, Strip, rows, short, sparse
 from ident.report.pictures import AROUND, AT_ZERO, WORDS, alike_for, bars, residual_picture, signed
 
@@ -31,7 +29,7 @@ _TOGETHER = 0.9  # a correlation beyond which two parameters are known little be
 _MEANS = 16  # of what a mistake explains
 
 
-def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int) -> Iterator[Drawing]:
+def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int) -> Iterator[Picture]:
     """Yield each joint's measured and predicted torque (N, n), zoomed together; most: stretches that are kept."""
     for j, joint in enumerate(model.robot.joints):
         t, measured, own, unit = motion.t, motion.tau[:, j], predicted[:, j], joint.unit("torque")
@@ -48,10 +46,10 @@ def torques(model: Model, motion: Motion, predicted: Array, name: str, most: int
         )
         title = f"{short(joint.name)}: prediction misses {text.percent(share)} of the torque, noise included"
         about = f"Measured and predicted torque of {joint.name} in {motion.name}"
-        yield pictured(f"torque_{name}_{j + 1}", about, Picture(title, panels))
+        yield Picture(title, panels).called(f"torque_{name}_{j + 1}", about)
 
 
-def left_over(model: Model, left: Residuals) -> Iterator[Drawing]:
+def left_over(model: Model, left: Residuals) -> Iterator[Picture]:
     """Yield each joint's residual."""
     for j, joint in enumerate(model.robot.joints):
         unit, residual = joint.unit("torque"), left.residual[:, j]
@@ -61,10 +59,10 @@ def left_over(model: Model, left: Residuals) -> Iterator[Drawing]:
         about = f"Residual of {joint.name} over time, velocity and position, and its autocorrelation;"
         title = f"{short(joint.name)}: {text.number(rms, 3)} {unit} rms left, correlated for {correlated}"
         drawn = residual_picture(left, j, joint, title=title)
-        yield pictured(f"residual_{j + 1}", f"{about} {text.number(alike, 2)} samples count as one", drawn)
+        yield drawn.called(f"residual_{j + 1}", f"{about} {text.number(alike, 2)} samples count as one")
 
 
-def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
+def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Picture]:
     """Yield the friction of each joint that has any, with the samples that it was fitted to."""
     rubbing = {name: term for term in model.terms if term.kind.friction for name in names(term, model.robot)}
     for j, joint in enumerate(model.robot.joints):
@@ -80,7 +78,7 @@ def frictions(model: Model, theta: Array, left: Residuals) -> Iterator[Drawing]:
         law = Line(grid, friction_law(model, theta, j, grid), BLUE, "fitted law", 2.2)
         title = f"{short(joint.name)}: {', '.join(said)}"
         drawn = pictures.friction_picture(title, joint.unit("torque"), joint.unit("velocity"), dots, law)
-        yield pictured(f"friction_{j + 1}", f"Friction of {joint.name} over velocity", drawn)
+        yield drawn.called(f"friction_{j + 1}", f"Friction of {joint.name} over velocity")
 
 
 def _said(term: Term, value: float, joint_kind: str) -> str:
@@ -104,7 +102,7 @@ def friction_law(model: Model, theta: Array, joint: int, velocity: Array) -> Arr
     return law
 
 
-def errors(validation: Validation | None) -> Iterator[Drawing]:
+def errors(validation: Validation | None) -> Iterator[Picture]:
     """Yield the errors of predictions on recordings kept out of the fit, where there are any."""
     if validation is None:
         return
@@ -116,10 +114,10 @@ def errors(validation: Validation | None) -> Iterator[Drawing]:
         unseen = validation.unseen
         title = f"{unseen[0].upper()}{unseen[1:]}: {text.percent(own.relative_total)} error over all joints{band}"
         about = f"Relative prediction error{band} of each joint on recordings kept out of the fit"
-        yield pictured("errors", about, pictures.error_picture(validation.joints, relative, title=title))
+        yield pictures.error_picture(validation.joints, relative, title=title).called("errors", about)
 
 
-def evidence(cause: NamedCause, k: int) -> Iterator[Drawing]:
+def evidence(cause: NamedCause, k: int) -> Iterator[Picture]:
     """Yield the errors of all joints with the k-th mistake and without it, where they differ."""
     if cause.before == cause.after:
         return
@@ -130,11 +128,10 @@ def evidence(cause: NamedCause, k: int) -> Iterator[Drawing]:
         of, whose = "What CAD predicts", "of what CAD's numbers predict"
     about = f"Error of each joint {whose}, with the mistake and without it"
     title = f"{of}: {before} error, {after} without the mistake"
-    drawn = pictures.error_picture(cause.joints, errors, title=title, colours=(RED, BLUE))
-    yield pictured(f"mistake_{k}", about, drawn)
+    yield pictures.error_picture(cause.joints, errors, title=title, colours=(RED, BLUE)).called(f"mistake_{k}", about)
 
 
-def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:
+def traces(cause: NamedCause, k: int) -> Iterator[Picture]:
     """Yield what is left of one joint's torque with the k-th mistake and without it, against what explains it.
 
     The line is the mean of what the mistake adds, in stretches that hold equally many samples.
@@ -157,10 +154,10 @@ def traces(cause: NamedCause, k: int) -> Iterator[Drawing]:
     curves, left = (Line(t, before, RED, width=1.1), Line(t, after, BLUE, width=1.1)), Axis("residual", unit)
     over = Panel(Axis(trace.along, trace.unit), left, (AT_ZERO, *clouds), 230.0)
     drawn = Picture(title, (over, Panel(Axis("time", "s"), left, (AT_ZERO, *curves), 150.0)))
-    yield pictured(f"mistake_{k}_torque", about, drawn)
+    yield drawn.called(f"mistake_{k}_torque", about)
 
 
-def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
+def comparisons(comparison: Comparison | None) -> Iterator[Picture]:
     """Yield the base parameters against CAD: in standard errors, and with 95 % intervals as shares of CAD's size."""
     rows = [r for r in comparison.rows if not np.isnan(r.standard_errors)] if comparison else []
     if comparison is None or not rows:
@@ -169,8 +166,7 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     told = f"The data contradict CAD in {bad} of {len(rows)} base parameters"
     title = told if bad else f"No contradiction with CAD in {len(rows)} base parameters"
     off = [(r.name, r.standard_errors, r.verdict) for r in rows]
-    drawn = pictures.comparison_picture(off, comparison.boundary, title=title)
-    yield pictured("cad_standard_errors", told, drawn)
+    yield pictures.comparison_picture(off, comparison.boundary, title=title).called("cad_standard_errors", told)
     sized = [
         (r, 100.0 * r.difference / r.scale, 100.0 * r.half_width / r.scale)
         for r in rows
@@ -188,7 +184,7 @@ def comparisons(comparison: Comparison | None) -> Iterator[Drawing]:
     label = "(identified − CAD) / size of CAD ± 95 %"
     axis = Axis(label, limits=(-reach, reach), scale="symlog", edge=10.0, ticks=ticks)
     drawn = bars(said, axis, [(r.name, r.verdict) for r, *_ in sized], (x - half, x + half, x), WORDS)
-    yield pictured("cad_intervals", said, drawn)
+    yield drawn.called("cad_intervals", said)
 
 
 def identifiability(estimate: Estimate) -> list[list[str]]:
@@ -200,7 +196,7 @@ def identifiability(estimate: Estimate) -> list[list[str]]:
     return np.asarray(states[: 10 * links]).reshape(links, 10).tolist()
 
 
-def correlated(estimate: Estimate) -> Iterator[Drawing]:
+def correlated(estimate: Estimate) -> Iterator[Picture]:
     """Yield how the base parameters' errors go together."""
     values, names = correlations(estimate.covariance.matrix), estimate.base.names
     if len(names) < 2 or not np.isfinite(values).any():
@@ -212,10 +208,10 @@ def correlated(estimate: Estimate) -> Iterator[Drawing]:
     limits, ticks = (-0.5, len(names) - 0.5), tuple((float(k), short(name)) for k, name in enumerate(names))
     across, down = (Axis(limits=ends, ticks=ticks, named=True) for ends in (limits, limits[::-1]))
     drawn = Picture(title, (Panel(across, down, (Cells(values),), 2.0 * AROUND + 12.0 * len(names)),))
-    yield pictured("correlation", "Correlation of the errors of all base parameters with each other", drawn)
+    yield drawn.called("correlation", "Correlation of the errors of all base parameters with each other")
 
 
-def agreeing(estimate: Estimate, regression: Regression) -> Iterator[Drawing]:
+def agreeing(estimate: Estimate, regression: Regression) -> Iterator[Picture]:
     """Yield what each segment alone changes of the base parameters, against the normal law of the intervals."""
     from scipy.special import ndtri
 
@@ -232,7 +228,7 @@ def agreeing(estimate: Estimate, regression: Regression) -> Iterator[Drawing]:
     marks = Line(normal, normal, MUTED, width=1.0, dash="--"), Line(normal, found, RED, width=1.8)
     panel = Panel(Axis("quantile of a normal one", "-"), Axis("change / its rms", "-"), marks)
     about = "Changes of base parameters by single segments, against normal ones"
-    yield pictured("segments", about, Picture(title, (panel,)))
+    yield Picture(title, (panel,)).called("segments", about)
 
 
 def correlations(covariance: Array) -> Array:
@@ -246,7 +242,7 @@ def correlations(covariance: Array) -> Array:
 
 def inertias(
     estimate: Estimate, model: Model, comparison: Comparison | None, motions: list[Motion], shapes: Shapes = NO_SHAPES
-) -> Iterator[Drawing]:
+) -> Iterator[Picture]:
     """Yield the links as ellipsoids on the robot, where bodies are known."""
     inertials = estimate.inertials
     if inertials is None:
@@ -257,11 +253,10 @@ def inertias(
     title = f"The {n} links as solid ellipsoids of the same mass and inertia"
     about = f"{title}, on the robot"
     space = in_space(model.robot, q, inertials, cad, shapes=shapes)
-    figure = partial(inertia_figure, space, title=title)
-    yield Drawing("inertia_ellipsoids", title, about, figure, json.dumps(space, allow_nan=False))
+    yield inertia_picture(space, title).called("inertia_ellipsoids", about, json.dumps(space, allow_nan=False))
 
 
-def path_of_terms(found: Structure) -> Iterator[Drawing]:
+def path_of_terms(found: Structure) -> Iterator[Picture]:
     """Yield how joint terms were chosen one after the other, where any were tried."""
     if not found.steps:
         return
@@ -290,10 +285,10 @@ def path_of_terms(found: Structure) -> Iterator[Drawing]:
     )
     axis = Axis("torque missed on what is left out", "%", (min(reach) - 0.05 * span, max(reach) + 0.32 * span))
     drawn = Picture(title, (Panel(axis, rows(names), marks, AROUND + 30.0 * len(names)),))
-    yield pictured("steps", "Torque missed on what is left out after each joint term that was taken", drawn)
+    yield drawn.called("steps", "Torque missed on what is left out after each joint term that was taken")
 
 
-def selection(estimate: Estimate) -> Iterator[Drawing]:
+def selection(estimate: Estimate) -> Iterator[Picture]:
     """Yield how the prior's weight was chosen, where it was."""
     tried = [(w, e) for w, e in estimate.selection if w > 0 and np.isfinite(e)]
     if len(tried) < 2 or not estimate.weight:
@@ -313,4 +308,4 @@ def selection(estimate: Estimate) -> Iterator[Drawing]:
         axis = Axis(axis.label, "%", (-3.0, 1.5 * most), "symlog", edge=10.0, ticks=named)
     title = f"The prior has weight {estimate.weight:.2g}: what left-out data and the noise ask for"
     drawn = Picture(title, (Panel(Axis("weight of the prior", "-", scale="log"), axis, marks),))
-    yield pictured("prior_weight", "Cross-validation error over the weight of the prior", drawn)
+    yield drawn.called("prior_weight", "Cross-validation error over the weight of the prior")

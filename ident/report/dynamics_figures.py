@@ -4,6 +4,7 @@ links, what is around them, and the path of the last frame.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,14 +15,15 @@ from ident.dynamics import gravity_load
 from ident.errors import ExcitationError, ModelError, require_known
 from ident.excitation.trajectory import Trajectory
 from ident.geometry.scene import Box, Capsule, Plane, Scene, carrier
-from ident.report.excitation_figures import WIDTH, instants, require_same, sheet
-from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MEASURED, MUTED, PAGE, RED, empty, plain, view
+from ident.report.body_figures import CIRCLE, hull
+from ident.report.designed import instants, require_same
+from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, LINE, MUTED, PAGE, RED, empty, figure_of, plain, view
+from ident.report.picture import WIDE, Axis, Dots, Line, Mark, Note, Outline, Panel, Picture, short
 from ident.robot.robot import UNITS, Joint, Robot, frame_poses
 from ident.simulation.run import Simulation
 from ident.spatial.inertia import Pose
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -88,53 +90,32 @@ def gravity_figure(robot: Robot, inertials: Array, joints: tuple[str, str], q: A
 
 
 def simulation_figure(simulation: Simulation) -> Figure:
-    """Return positions, speeds, torques and energy over time."""
-    robot = simulation.plant.robot
-    slides = [joint.slides for joint in robot.joints]
-    figure = empty(9.6, 6.0)
-    axes = figure.subplots(2, 2, sharex=True).ravel()
+    """Return positions, speeds, torques and energy over time; joints that slide have panels of their own."""
+    robot, t = simulation.plant.robot, simulation.t
+    time, turns, panels = Axis("time", "s"), len(_COLOURS), list[Panel]()
     drawn = (
-        ("Position", simulation.q, "deg", "m"),
-        ("Speed", simulation.qd, "deg/s", "m/s"),
-        ("Drive torque", simulation.tau, *UNITS["torque"]),
+        ("position", simulation.q, "deg", "m"),
+        ("speed", simulation.qd, "deg/s", "m/s"),
+        ("drive torque", simulation.tau, *UNITS["torque"]),
     )
-    for place, (title, values, turning, sliding) in zip(axes, drawn, strict=False):
-        other = place.twinx() if any(slides) and not all(slides) else place  # metres have an axis of their own
-        if other is not place:
-            other.set_ylabel(f"{sliding} (dashed)", fontsize=8)
-            place.set_ylabel(turning, fontsize=8)
-        lines = []
-        for j, (name, slide) in enumerate(zip(robot.joint_names, slides, strict=True)):
-            shown = values[:, j] if slide or turning == "N m" else np.degrees(values[:, j])
-            dash = "--" if (slide and other is not place) or j >= len(_COLOURS) else "-"
-            where = other if slide else place
-            colour = _COLOURS[j % len(_COLOURS)]
-            lines += where.plot(simulation.t, shown, dash, color=colour, label=plain(name), linewidth=1.2)
-        unit = "" if other is not place else f" [{sliding if all(slides) else turning}]"
-        place.set_title(f"{title}{unit}", fontsize=10)
-        if title == "Position":  # below the axes: each joint's line is free there, whatever it does
-            figure.legend(
-                handles=lines, loc="outside lower center", ncols=min(len(lines), 8), fontsize=8, frameon=False
-            )
+    for slides in (False, True):
+        own = [(j, joint) for j, joint in enumerate(robot.joints) if joint.slides == slides]
+        for what, values, *units in drawn if own else ():
+            shown = np.degrees(values) if units[slides].startswith("deg") else values
+            looks = ((j, joint.name, _COLOURS[j % turns], "--" if j >= turns else "") for j, joint in own)
+            curves = (Line(t, shown[:, j], colour, name, 1.6, dash) for j, name, colour, dash in looks)
+            panels.append(Panel(time, Axis(what, units[slides]), tuple(curves)))
     energies = (("kinetic", simulation.kinetic), ("potential", simulation.potential), ("sum", simulation.energy))
-    for (name, values), colour in zip(energies, _COLOURS, strict=False):
-        axes[3].plot(simulation.t, values, color=colour, label=name, linewidth=1.2)
-    axes[3].set_title("Energy [J]", fontsize=10)
-    axes[3].legend(fontsize=7)
-    for place in axes:
-        place.grid(color=LINE, linewidth=0.5)
-    for place in axes[2:]:
-        place.set_xlabel("time [s]")
+    curves = (Line(t, x, INK, name, 1.6, dash) for (name, x), dash in zip(energies, (":", "--", ""), strict=True))
+    panels.append(Panel(time, Axis("energy", "J"), tuple(curves)))
     law = simulation.friction_law
-    note = f"{robot.name}: {simulation.method}. {law[:1].upper()}{law[1:]}"
+    note = f"{law[:1].upper()}{law[1:]}"
     if simulation.stopped:
         note += f". Stopped: {simulation.stopped}"
-    figure.suptitle(plain(note, len(note)), fontsize=8, wrap=True)
-    return figure
+    return figure_of(Picture(f"{robot.name}: {simulation.method}", tuple(panels), 2, note, WIDE))
 
 
 _VIEW = view(-55.0, 24.0)
-_ARC = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 13)
 
 
 def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = None, *, poses: int = 8) -> Figure:
@@ -160,36 +141,32 @@ def poses_figure(robot: Robot, trajectory: Trajectory, scene: Scene | None = Non
     turned = 0.2 * float(half.min()) * _across(robot.joints[-1].axis)
 
     columns = min(poses, 4)
-    rows = -(-poses // columns)
-    height = WIDTH / columns * min(1.3, max(0.5, half[1] / half[0]))
-    figure, grid = sheet(
-        rows,
-        columns,
-        f"The motion in {poses} poses, {trajectory.duration:.3g} s",
-        f"Same scale and view. Blue: links. Orange: path of {plain(last)}, thick since the pose before. Black: how it "
-        "is turned" + (". Outlines: collision capsules" if scene.capsules else ""),
-        height,
-    )
-    flat = [axes for row in grid for axes in row]
-    for k, axes in enumerate(flat[:poses]):
-        _surroundings(axes, scene, corners)
-        _links(axes, scene, skeletons[k], bodies[k])
-        way = _seen(path)
-        axes.plot(way[:, 0], way[:, 1], color=RED, linewidth=0.7, alpha=0.4, zorder=1.8)
-        recent = path[(fine > times[max(k - 1, 0)]) & (fine < times[k])]
-        done = _seen(np.vstack([placed[max(k - 1, 0)][last].position, recent, placed[k][last].position]))
-        axes.plot(done[:, 0], done[:, 1], color=RED, linewidth=1.8, zorder=3.6)
-        axes.plot(*done[-1, :2], "o", color=RED, markersize=4, zorder=4)
-        hand = _seen(placed[k][last].position + np.outer([0.0, 1.0], placed[k][robot.links[-1]].rotation @ turned))
-        axes.plot(hand[:, 0], hand[:, 1], color=INK, linewidth=1.6, zorder=3.9)
-        axes.set_title(f"{times[k]:.3g} s", fontsize=9, color=INK)
     low, high = centre - half, centre + half
-    for axes in flat:
-        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-        axes.axis("off")
-    _axes_of_base(flat[0], low, 0.25 * float(half.min()))
-    _scale(flat[poses - 1], centre + half * (1.0, -1.0), 0.6 * float(half[0]))
-    return figure
+    across, up = (Axis(limits=(float(a), float(b))) for a, b in zip(low, high, strict=True))
+    height = WIDE / columns * min(1.3, max(0.5, half[1] / half[0]))
+    way, panels = _seen(path)[:, :2], list[Panel]()
+    for k, frames in enumerate(placed):
+        recent = path[(fine > times[max(k - 1, 0)]) & (fine < times[k])]
+        done = _seen(np.vstack([placed[max(k - 1, 0)][last].position, recent, frames[last].position]))[:, :2]
+        hand = _seen(frames[last].position + np.outer([0.0, 1.0], frames[robot.links[-1]].rotation @ turned))
+        marks = [
+            *_surroundings(scene, corners),
+            *_shadow(scene, skeletons[k]),
+            Outline(way, RED, width=0.6),
+            *_links(skeletons[k], bodies[k]),
+            Outline(done, RED, width=2.4),
+            Outline(hand[:, :2], INK, width=2.1),
+            Dots(done[-1:, 0], done[-1:, 1], RED),
+        ]
+        marks += _axes_of_base(low, 0.25 * float(half.min())) if k == 0 else []
+        marks += _scale(centre + half * (1.0, -1.0), 0.6 * float(half[0])) if k == poses - 1 else []
+        panels.append(Panel(across, up, tuple(marks), height, f"{times[k]:.3g} s", equal=True))
+    note = (
+        f"Same scale and view. Blue: links. Orange: path of {short(last)}, thick since the pose before. Black: how it"
+        f" is turned{'. Outlines: collision capsules' if scene.capsules else ''}"
+    )
+    title = f"The motion in {poses} poses, {trajectory.duration:.3g} s"
+    return figure_of(Picture(title, tuple(panels), columns, note, WIDE))
 
 
 def _window(
@@ -210,29 +187,26 @@ def _window(
     return corners, (seen.max(axis=0) + seen.min(axis=0)) / 2.0, half
 
 
-def _links(axes: Axes, scene: Scene, skeleton: list[Array], bodies: list[tuple[Array, Array, float]]) -> None:
-    """Draw the links in one pose, their capsules, and their shadow on the first plane."""
+def _shadow(scene: Scene, skeleton: list[Array]) -> Iterator[Mark]:
+    """Yield the shadow of links on the first plane."""
     for plane in scene.planes[:1]:
         for line in skeleton:
-            shadow = _seen(line - np.outer(line @ plane.normal - plane.offset, plane.normal))
-            axes.plot(shadow[:, 0], shadow[:, 1], color=MEASURED, linewidth=2.2, alpha=0.5, zorder=1.5)
-    for order, (start, end, radius) in enumerate(sorted(bodies, key=lambda b: float(_seen(b[0] + b[1])[2]))):
-        outline = capsule_outline(_seen(start)[:2], _seen(end)[:2], radius)
-        axes.fill(*outline.T, facecolor=PAGE, edgecolor=MUTED, linewidth=0.9, zorder=2.0 + 1e-3 * order, alpha=0.9)
+            shadow = line - np.outer(line @ plane.normal - plane.offset, plane.normal)
+            yield Outline(_seen(shadow)[:, :2], LINE, width=2.9)
+
+
+def _links(skeleton: list[Array], bodies: list[tuple[Array, Array, float]]) -> Iterator[Mark]:
+    """Yield the links in one pose and their capsules, the nearest last."""
+    for start, end, radius in sorted(bodies, key=lambda b: float(_seen(b[0] + b[1])[2])):
+        yield Outline(capsule_outline(_seen(start)[:2], _seen(end)[:2], radius), MUTED, PAGE, width=1.2, opacity=0.9)
     for line in skeleton:
-        shown = _seen(line)
-        axes.plot(shown[:, 0], shown[:, 1], "-o", color=BLUE, linewidth=2.4, markersize=3.2, zorder=3,
-                  solid_capstyle="round")  # fmt: skip
+        shown = _seen(line)[:, :2]
+        yield from (Outline(shown, BLUE, width=3.2), Dots(shown[:, 0], shown[:, 1], BLUE, size=4.3))
 
 
 def capsule_outline(start: ArrayLike, end: ArrayLike, radius: float) -> Array:
-    """Return the outline (26, 2) of a capsule seen along a line: two half circles about the ends (2,) of its axis."""
-    a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
-    along = np.arctan2(*(b - a)[::-1])
-    arcs = [
-        end + radius * np.stack([np.cos(x), np.sin(x)], 1) for end, x in ((b, along + _ARC), (a, along + np.pi + _ARC))
-    ]
-    return np.concatenate(arcs)
+    """Return the outline (points, 2) of a capsule seen along a line: that of circles about its axis' ends (2,)."""
+    return hull(np.concatenate([np.asarray(at) + radius * CIRCLE.T for at in (start, end)]))
 
 
 def _seen(points: Array) -> Array:
@@ -273,38 +247,31 @@ def _square(plane: Plane, middle: Array, reach: float) -> Array:
     return np.array([foot + reach * (x * first + y * second) for x, y in ((1, 1), (1, -1), (-1, -1), (-1, 1))])
 
 
-def _surroundings(axes: Axes, scene: Scene, corners: list[Array]) -> None:
+def _surroundings(scene: Scene, corners: list[Array]) -> Iterator[Mark]:
+    """Yield planes, which are filled where seen from their front, and the edges of boxes, dotted of a workspace."""
     for plane, square in zip(scene.planes, corners, strict=True):
         if len(square):
-            behind = float(_VIEW[2] @ plane.normal) > 0
-            axes.fill(
-                *_seen(square)[:, :2].T, facecolor=BAND if behind else "none", edgecolor=LINE, linewidth=0.8, zorder=1
-            )
-    solid: list[tuple[Box, str]] = [(box, "-") for box in scene.boxes]
+            front = float(_VIEW[2] @ plane.normal) > 0
+            yield Outline(_seen(np.vstack([square, square[:1]]))[:, :2], LINE, BAND if front else "", width=1.1)
+    solid: list[tuple[Box, str]] = [(box, "") for box in scene.boxes]
     solid += [(room, ":") for room in scene.workspace if isinstance(room, Box)]
-    for box, style in solid:
-        shown = _seen(box.corners)
-        for i in range(8):
-            for k in range(i):
-                if (i ^ k) in (1, 2, 4):
-                    axes.plot(*shown[[i, k], :2].T, style, color=MUTED, linewidth=1.0, zorder=1.6)
+    edges = [(i, k) for i in range(8) for k in range(i) if (i ^ k) in (1, 2, 4)]
+    yield from (Outline(_seen(box.corners)[[i, k], :2], MUTED, dash=dash) for box, dash in solid for i, k in edges)
 
 
-def _axes_of_base(axes: Axes, corner: Array, length: float) -> None:
-    """Draw the directions of the base frame's axes in a corner."""
-    x, y = (corner + 1.3 * length).tolist()
-    look = {"arrowstyle": "-|>", "color": INK, "linewidth": 0.8, "mutation_scale": 6, "shrinkA": 0, "shrinkB": 0}
-    for name, (right, up) in zip("xyz", (length * _seen(np.eye(3))[:, :2]).tolist(), strict=True):
-        axes.annotate("", (x + right, y + up), (x, y), arrowprops=look)
-        axes.text(x + 1.3 * right, y + 1.3 * up, name, fontsize=7.5, color=INK, ha="center", va="center")
+def _axes_of_base(corner: Array, length: float) -> Iterator[Mark]:
+    """Yield the directions of the base frame's axes in a corner."""
+    start = corner + 1.3 * length
+    for name, way in zip("xyz", length * _seen(np.eye(3))[:, :2], strict=True):
+        yield Outline(np.array([start, start + way]), INK, width=1.1)
+        x, y = (start + 1.3 * way).tolist()
+        yield Note(x, y, name, INK, "center")
 
 
-def _scale(axes: Axes, corner: Array, longest: float) -> None:
-    """Draw a round length below the longest into a corner."""
+def _scale(corner: Array, longest: float) -> Iterator[Mark]:
+    """Yield a round length below the longest in a corner."""
     power = 10.0 ** np.floor(np.log10(longest))
     length = next(x * power for x in (5.0, 2.0, 1.0) if x * power <= longest)
-    right, y = corner[0], corner[1] + 0.1 * longest
-    axes.plot([right - length, right], [y, y], color=INK, linewidth=1.6, solid_capstyle="butt")
-    axes.text(
-        right - length / 2.0, y + 0.06 * longest, f"{length:g} m", fontsize=7.5, color=INK, ha="center", va="bottom"
-    )
+    right, y = float(corner[0]), float(corner[1]) + 0.1 * longest
+    yield Outline(np.array([[right - length, y], [right, y]]), INK, width=2.1)
+    yield Note(right - length / 2.0, y + 0.16 * longest, f"{length:g} m", INK, "center")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +17,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import need
 from ident.files import write_whole
-from ident.report.picture import Axis, Band, Bars, Cells, Dots, Line, Mark, Note, Picture, Strip, envelope, short
+from ident.report import picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,9 +41,7 @@ COLOURS = {
     "#fefefe": "--page",
 }
 INK, MUTED, LINE, BAND, MEASURED, BLUE, PALE, RED, GREEN, AMBER, PAGE = COLOURS
-WIDTH = 4.7  # inch: 451 px, two beside each other on a desk, one on a telephone
 _PALETTE = 96  # colours of a picture: a quarter of the bytes of all
-_TITLE, _LEGEND = 0.27, 0.185  # inch: the title, and each row of the legend
 #: State of a link parameter -> colour, sign, what it means.
 STATES = {
     "alone": (BLUE, "●", "known by the data alone"),
@@ -59,34 +56,9 @@ CJK = (
 )  # fmt: skip
 
 
-def identifiability_figure(
-    links: Sequence[str], parameters: Sequence[str], states: Sequence[Sequence[str]], *, title: str
-) -> Figure:
-    """Return links x parameters; states[i][k]: "alone", "sum", "logs" or "never", as the legend explains them."""
-    from matplotlib.patches import Rectangle
-
-    figure, (axes,) = blank(1.15 + 0.27 * len(links), title)
-    for i, row in enumerate(states):
-        for k, state in enumerate(row):
-            colour, sign, _ = STATES[state]
-            axes.add_patch(Rectangle((k - 0.46, i - 0.44), 0.92, 0.88, facecolor=colour, linewidth=0))
-            dark = INK if state == "never" else PAGE if state == "alone" else "black"
-            axes.text(k, i, sign, ha="center", va="center", fontsize=8, color=dark)
-    axes.set_xticks(range(len(parameters)), list(parameters))
-    axes.set_yticks(range(len(links)), [plain(link) for link in links])
-    axes.set(xlim=(-0.5, len(parameters) - 0.5), ylim=(len(links) - 0.5, -0.5), frame_on=False)
-    axes.tick_params(length=0)
-    axes.grid(visible=False)
-    seen = [s for s in STATES if any(s in row for row in states)]
-    for state in seen:
-        axes.plot([], [], "s", color=STATES[state][0], markersize=7, label=f"{STATES[state][1]} {STATES[state][2]}")
-    legend(figure, 2)
-    return figure
-
-
 def plain(text: str, longest: int = 28) -> str:
     """Return a name as matplotlib shows it literally: no mathematics, not too long."""
-    return short(text, longest).replace("$", r"\$")
+    return picture.short(text, longest).replace("$", r"\$")
 
 
 def svg_file(figure: Figure, description: str) -> str:
@@ -145,23 +117,6 @@ def _installed() -> tuple[str, ...]:
     return tuple(font for font in CJK if font in known)
 
 
-def blank(height: float, title: str, rows: tuple[float, ...] = (1.0,), columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return an empty Figure of WIDTH x height [inch] with its own look, and its axes row by row.
-
-    rows: their heights relative to each other.
-    """
-    figure = empty(WIDTH, height)
-    shape: dict[str, Any] = {"height_ratios": rows}
-    made = figure.subplots(len(rows), columns, squeeze=False, gridspec_kw=shape).ravel()
-    top = 1.0 - 0.05 / height
-    told = figure.text(0.01, top, title, va="top", size=9.5, weight="bold", color=INK, in_layout=False)
-    _fit_title(told, 0.98 * float(figure.bbox.width))
-    keep(figure, 0.0, _TITLE)
-    for axes in made:
-        style(axes)
-    return figure, list(made)
-
-
 def empty(width: float, height: float) -> Figure:
     """Return a Figure [inch] without a window, which a notebook shows as it does those of pyplot."""
     need("matplotlib")
@@ -172,25 +127,6 @@ def empty(width: float, height: float) -> Figure:
     FigureCanvasAgg(figure)
     setattr(figure, "_repr_png_", partial(_saved, figure, "png", dpi=110))  # noqa: B010  what a notebook asks of all that it shows
     return figure
-
-
-def keep(figure: Figure, side: float, top: float) -> None:
-    """Keep axes away from both sides, by a share of the width, and from the top [inch]."""
-    if (engine := figure.get_layout_engine()) is not None:
-        height = float(figure.get_size_inches()[1])
-        engine.set(rect=(side, 0.0, 1.0 - 2.0 * side, 1.0 - top / height))  # type: ignore[call-arg]
-
-
-def style(axes: Axes, ticks: float = 8.0) -> None:
-    """Give axes the look of all figures."""
-    axes.set_facecolor("none")
-    axes.grid(color=LINE, linewidth=0.5)
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=ticks, colors=INK, length=2.5, width=0.6)
-    axes.xaxis.label.set(fontsize=8.5, color=INK)
-    axes.yaxis.label.set(fontsize=8.5, color=INK)
-    for side, spine in axes.spines.items():
-        spine.set(color=MUTED, linewidth=0.6, visible=side in ("left", "bottom"))
 
 
 def view(azimuth: float, elevation: float) -> Array:
@@ -209,41 +145,27 @@ def _fit_title(told: Text, room: float) -> None:
         told.set_text(told.get_text().removesuffix("…")[:-1] + "…")
 
 
-def legend(figure: Figure, columns: int) -> None:
-    """Put the legend of the first axes in rows under the title, and the axes below it, where it hides nothing."""
-    height = float(figure.get_size_inches()[1])
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    shown = figure.legend(
-        handles,
-        labels,
-        loc="upper left",
-        bbox_to_anchor=(0.005, 1.0 - _TITLE / height),
-        ncols=columns,
-        frameon=False,
-        fontsize=8,
-        labelcolor=INK,
-        borderaxespad=0.0,
-        borderpad=0.2,
-        handlelength=1.4,
-        columnspacing=1.2,
-        handletextpad=0.5,
-    )
-    shown.set_in_layout(False)
-    keep(figure, 0.0, _TITLE + _LEGEND * -(-len(labels) // columns))
-
-
 _INCH, _POINT = 1.0 / 96.0, 0.75  # of a pixel
-_POINTS = 900  # samples of a curve
+_POINTS = 900  # stretches of a curve
 _ROOM, _NAMES = 48, 20  # characters of names that fit below a picture, and slanted names
+_EDGE, _TEXT, _ROW, _SIGN = 0.05, 0.22, 0.185, 0.069  # inch: the edge, a title, a row of a legend, a character of it
+_HEADS: tuple[dict[str, Any], ...] = ({"size": 9.5, "weight": "bold", "color": INK}, {"size": 8, "color": MUTED})
+_LEGEND: dict[str, Any] = {
+    "loc": "upper left", "frameon": False, "fontsize": 8, "labelcolor": INK, "borderaxespad": 0.0, "borderpad": 0.2,
+    "handlelength": 1.4, "columnspacing": 1.2, "handletextpad": 0.5,
+}  # fmt: skip
 
 
-def figure_of(picture: Picture) -> Figure:
+def figure_of(shown: picture.Picture) -> Figure:
     """Return a picture as a figure on white paper."""
-    count = picture.columns
-    heights = [max(p.height for p in picture.panels[k : k + count]) for k in range(0, len(picture.panels), count)]
-    figure, places = blank(sum(heights) * _INCH + 0.5, plain(picture.title, 200), tuple(heights), count)
+    grid = shown.grid
+    heights = [max(panel.height for panel in row) for row in grid]
+    figure = empty(shown.width * _INCH, sum(heights) * _INCH)
     linked: dict[str, Axes] = {}
-    for axes, panel in zip(places, picture.panels, strict=True):
+    places = figure.add_gridspec(len(grid), shown.columns, height_ratios=heights)
+    for r, c, panel in ((r, c, panel) for r, row in enumerate(grid) for c, panel in enumerate(row)):
+        axes = figure.add_subplot(places[r, :] if panel.whole else places[r, c])
+        _style(axes)
         for k, mark in enumerate(panel.marks):
             _draw(axes, mark, 2.0 + 0.01 * k)
         first = linked.setdefault(panel.x.link, axes)
@@ -251,13 +173,51 @@ def figure_of(picture: Picture) -> Figure:
             axes.sharex(first)
         _axis(axes, "x", panel.x)
         _axis(axes, "y", panel.y)
-    if any(axes.get_legend_handles_labels()[1] for axes in figure.axes[:1]):
-        legend(figure, 3)
+        axes.set_title(plain(panel.title, 80), fontsize=8.5, color=INK)
+        if panel.equal:
+            axes.set_aspect("equal", adjustable="box" if panel.x.limits else "datalim")
+            axes.axis("on" if panel.x.label else "off")
+    _head(figure, shown)
     figure.align_ylabels()
     return figure
 
 
-def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
+def _head(figure: Figure, shown: picture.Picture) -> None:
+    """Put title, note and a legend, each label once, above the axes; the figure becomes as much higher."""
+    labels = [axes.get_legend_handles_labels() for axes in figure.axes]
+    found = {label: handle for own in labels for handle, label in zip(*own, strict=True)}
+    width, height = figure.get_size_inches().tolist()
+    columns = max(1, min(int(width / (_SIGN * (max(map(len, found), default=0) + 4))), len(found)))
+    texts = [text for text in (shown.title, shown.note) if text]
+    above = _EDGE + _TEXT * len(texts) + _ROW * -(-len(found) // columns)
+    height += above + _EDGE
+    figure.set_size_inches(width, height)
+    for k, text in enumerate(texts):
+        top = 1.0 - (_EDGE + k * _TEXT) / height
+        figure.text(0.01, top, plain(text, 400), va="top", in_layout=False, **_HEADS[k])
+        _fit_title(legible(figure).texts[-1], 0.98 * float(figure.bbox.width))
+    place = 0.005, 1.0 - (_EDGE + _TEXT * len(texts)) / height
+    legend = figure.legend(found.values(), found.keys(), bbox_to_anchor=place, ncols=columns, **_LEGEND)
+    legend.set_in_layout(False)
+    for line in legend.get_lines():
+        line.set_markersize(min(float(line.get_markersize()), 7.0))
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.set(rect=(0.0, 0.0, 1.0, 1.0 - above / height))  # type: ignore[call-arg]
+
+
+def _style(axes: Axes) -> None:
+    """Give axes the look of all figures."""
+    axes.set_facecolor("none")
+    axes.grid(color=LINE, linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=8.0, colors=INK, length=2.5, width=0.6)
+    axes.xaxis.label.set(fontsize=8.5, color=INK)
+    axes.yaxis.label.set(fontsize=8.5, color=INK)
+    for side, spine in axes.spines.items():
+        spine.set(color=MUTED, linewidth=0.6, visible=side in ("left", "bottom"))
+
+
+def _axis(axes: Axes, which: Literal["x", "y"], axis: picture.Axis) -> None:
     own, rescale = (axes.xaxis, axes.set_xscale) if which == "x" else (axes.yaxis, axes.set_yscale)
     if axis.scale == "symlog":
         rescale("symlog", linthresh=axis.edge, linscale=1.0)
@@ -280,35 +240,43 @@ def _axis(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
         axes.tick_params(axis=which, **{"labelbottom" if which == "x" else "labelleft": False})
 
 
-def _draw(axes: Axes, mark: Mark, order: float) -> None:
+def _draw(axes: Axes, mark: picture.Mark, order: float) -> None:
     """Draw a mark; those of a higher order lie above."""
     look: dict[str, Any] = {"zorder": order}
-    if not isinstance(mark, Note | Cells):  # a legend leaves out a label that begins with a line
-        look |= {"color": mark.colour, "label": plain(mark.label) if mark.label else "_"}
+    if not isinstance(mark, picture.Note | picture.Cells):  # a legend leaves out a label that begins with a line
+        look |= {"color": mark.colour, "label": plain(mark.label, 90) if mark.label else "_"}
     match mark:
-        case Line():
-            points = (mark.x, mark.y) if np.isnan(mark.y).any() else envelope(mark.x, mark.y, _POINTS)
-            axes.plot(*points, mark.dash or "-", linewidth=_POINT * mark.width, **look)
-        case Dots():
+        case picture.Line():
+            starts, ends = picture.stretched(mark.y, _POINTS)
+            x = np.repeat(np.asarray(mark.x)[starts], ends.shape[1])
+            axes.plot(x, ends.ravel(), mark.dash or "-", linewidth=_POINT * mark.width, **look)
+        case picture.Dots():
             axes.plot(mark.x, mark.y, mark.sign, markersize=_POINT * mark.size, markeredgewidth=0, **look)
-        case Band():
+        case picture.Band():
             axes.fill_between(mark.x, mark.low, mark.high, alpha=mark.opacity, linewidth=0, **look)
-        case Bars():
+        case picture.Bars():
             bars = axes.barh(mark.place, mark.value, mark.thick, **look)
             axes.bar_label(bars, [plain(text) for text in mark.texts], padding=3, color=INK, fontsize=7.5)
-        case Strip():
+        case picture.Strip():
             line, span = (axes.axvline, axes.axvspan) if mark.axis == "x" else (axes.axhline, axes.axhspan)
             if mark.low == mark.high:
                 line(mark.low, linewidth=0.8, linestyle=mark.dash or "-", **look)
             else:
                 span(mark.low, mark.high, alpha=mark.opacity, linewidth=0, **look)
-        case Note():
-            left = mark.side == "left"
+        case picture.Note():
+            way, aside = {"left": ("right", -4), "right": ("left", 4), "center": ("center", 0)}[mark.side]
             axes.annotate(
-                plain(mark.text), (mark.x, mark.y), xytext=(-4 if left else 4, 0), textcoords="offset points",
-                ha="right" if left else "left", va="center", size=7.5, color=mark.colour,
+                plain(mark.text, 60), (mark.x, mark.y), xytext=(aside, 0), textcoords="offset points",
+                ha=way, va="center", size=7.5, color=mark.colour, zorder=order,
             )  # fmt: skip
-        case Cells():
+        case picture.Outline():
+            look |= {"linewidth": _POINT * mark.width, "linestyle": mark.dash or "-"}
+            if not mark.fill:
+                axes.plot(*mark.points.T, **look)
+            else:
+                fill = {"color": None, "edgecolor": mark.colour, "facecolor": (mark.fill, mark.opacity)}
+                axes.fill(*mark.points.T, **look | fill)
+        case picture.Cells():
             from matplotlib.colors import LinearSegmentedColormap
 
             shades = [(0.0, RED), (0.5, f"{RED}00"), (0.5, f"{BLUE}00"), (1.0, BLUE)]  # as strong as they are large

@@ -21,7 +21,6 @@ from ident.errors import InputError, need
 from ident.export.text import templates
 from ident.files import write_whole
 from ident.report import figures
-from ident.report.figures import COLOURS
 from ident.report.parts import Report
 from ident.report.pdf import pdf
 from ident.report.picture import Line, Picture, stretched
@@ -62,18 +61,16 @@ def _plain(thing: Any, arrays: dict[str, int]) -> Any:
         return {"kind": type(thing).__name__.lower()} | {name: _plain(x, arrays) for name, x in own.items()}
     if isinstance(thing, tuple):
         return [_plain(x, arrays) for x in thing]
-    return COLOURS.get(thing, thing) if isinstance(thing, str) else thing
+    return figures.COLOURS.get(thing, thing) if isinstance(thing, str) else thing
 
 
 def _line(line: Line, arrays: dict[str, int]) -> dict[str, Any]:
     x, y = np.asarray(line.x, dtype=np.float64), np.asarray(line.y, dtype=np.float64)
-    known = bool(np.isfinite(y).all())
-    if known:
-        starts, ends = stretched(y, line.most)
-        x, y = x[starts], ends.ravel()
-    kept = _plain(y, arrays) if not known or y.size <= _LISTED else _place(_steps(y), arrays)
-    look = {"colour": COLOURS[line.colour], "label": line.label, "width": line.width, "dash": line.dash}
-    return {"kind": "line", "x": _plain(x, arrays), "y": kept} | look
+    starts, ends = stretched(y, line.most)
+    y = ends.ravel()
+    kept = _plain(y, arrays) if y.size <= _LISTED or np.isnan(y).any() else _place(_steps(y), arrays)
+    look = {"colour": figures.COLOURS[line.colour], "label": line.label, "width": line.width, "dash": line.dash}
+    return {"kind": "line", "x": _plain(x[starts], arrays), "y": kept} | look
 
 
 def _place(text: str, arrays: dict[str, int]) -> dict[str, int]:
@@ -117,22 +114,24 @@ def known_format(path: str | Path, pictures: str | Path | None = None) -> Path:
     return path
 
 
-def write(report: Report, path: Path, pictures: str | Path | None = None) -> Path:
+def write_report(report: Report, path: str | Path, pictures: str | Path | None = None) -> Path:
     """Write a report by its ending as HTML or PDF, whole or not at all, and its figures to a folder of `pictures`.
 
-    The figures are written as PNG and as SVG on white. Raises InputError when a file cannot be written.
+    The figures are written as PNG and as SVG on white. Raises InputError for another ending or when a file cannot be
+    written.
     """
-    for drawing in report.drawings if pictures is not None else ():
-        figure, place = drawing.figure(), Path(pictures or "")
-        figures.save_figure(figure, place / f"{drawing.name}.png", 150)
-        write_whole(place / f"{drawing.name}.svg", figures.svg_file(figure, drawing.description))
+    path = known_format(path, pictures)
+    for drawn in report.drawings if pictures is not None else ():
+        figure, place = figures.figure_of(drawn), Path(pictures or "")
+        figures.save_figure(figure, place / f"{drawn.name}.png", 150)
+        write_whole(place / f"{drawn.name}.svg", figures.svg_file(figure, drawn.about))
     return write_whole(path, pdf(report) if path.suffix.lower() == ".pdf" else _page(report))
 
 
 def _page(report: Report) -> str:
     """Return the page, with the script whose hash lets it run."""
     script = "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    pictures = {d.name: d.shown for d in report.drawings if isinstance(d.shown, Picture)}
+    pictures = {d.name: Picture(d.title, d.panels, d.columns) for d in report.drawings if not d.instead}
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = templates("ident.report", autoescape=True).get_template("page.html.j2")
     return page.render(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ident.report import text
@@ -11,33 +10,7 @@ from ident.report.picture import Picture
 from ident.report.verdict import Judgement
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A picture with a name that suits a file and a description for those who do not see it.
-
-    shown: a picture, which a page draws itself; or a function that returns a figure for paper, where the page has
-    something else: space, what `in_space` returns as JSON, or the map of the drawing's block.
-    """
-
-    name: str
-    title: str
-    description: str
-    shown: Picture | Callable[[], Figure]
-    space: str = ""
-
-    def figure(self) -> Figure:
-        """Return the figure by matplotlib, for paper."""
-        from ident.report.figures import figure_of
-
-        return figure_of(self.shown) if isinstance(self.shown, Picture) else self.shown()
-
-
-def pictured(name: str, description: str, picture: Picture) -> Drawing:
-    """Return the drawing of a picture."""
-    return Drawing(name, picture.title, description, picture)
+    pass
 
 
 @dataclass(frozen=True)
@@ -67,7 +40,7 @@ class Block:
     items: tuple[str, ...] = ()
     paste: str = ""
     note: str = ""
-    drawings: tuple[Drawing, ...] = ()
+    drawings: tuple[Picture, ...] = ()
     link: str = ""
     map: Map = ()
     table: text.Table | None = None
@@ -76,7 +49,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """Blocks under a title; name: of the page's anchor; short: in its menu, "" for none."""
+    """Blocks under a title; name: of the page's anchor; short: in its menu, "" for the title."""
 
     name: str
     title: str
@@ -96,13 +69,18 @@ class Report:
     cards: tuple[Card, ...]
     sentences: tuple[str, ...]
     sections: tuple[Section, ...]
-    lead: tuple[Drawing, ...] = ()
+    lead: tuple[Picture, ...] = ()
     odd: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
     elsewhere: str = "the report as PDF has them, too"
 
     @property
-    def drawings(self) -> tuple[Drawing, ...]:
+    def summary(self) -> Report:
+        """The first page alone."""
+        return replace(self, sections=(), note="")
+
+    @property
+    def drawings(self) -> tuple[Picture, ...]:
         """All figures."""
         return (*self.lead, *(d for s in self.sections for b in s.blocks for d in b.drawings))

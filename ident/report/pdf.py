@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ident.report.figures import AMBER, BLUE, GREEN, INK, LINE, MUTED, RED, pixels
-from ident.report.parts import Block, Card, Drawing, Report
+from ident.report.figures import AMBER, BLUE, GREEN, INK, LINE, MUTED, RED, figure_of, pixels
+from ident.report.parts import Block, Card, Report
+from ident.report.picture import Picture
 from ident.report.text import Table
 
 _MARGIN, _GAP = 14.0, 3.5  # mm
@@ -122,18 +123,18 @@ class Book:
         if self.pdf.will_page_break(height):
             self.pdf.add_page()
 
-    def figures(self, drawings: Sequence[Drawing]) -> None:
+    def figures(self, drawings: Sequence[Picture]) -> None:
         """Place figures, two in a row."""
         self.pdf.ln(1)
         width = (self.pdf.epw - _GAP) / 2
         for k in range(0, len(drawings), 2):
-            row = [(d, d.figure()) for d in drawings[k : k + 2]]
+            row = [(d, figure_of(d)) for d in drawings[k : k + 2]]
             sizes = [figure.get_size_inches() for _, figure in row]
             height = width * max(float(y / x) for x, y in sizes)
             self.room(height)
             for column, (drawing, figure) in enumerate(row):
                 left = self.pdf.l_margin + column * (width + _GAP)
-                self.pdf.image(pixels(figure, _DPI), left, self.pdf.y, width, alt_text=drawing.description)
+                self.pdf.image(pixels(figure, _DPI), left, self.pdf.y, width, alt_text=drawing.about)
             self.pdf.y += height + _GAP
 
     def table(self, table: Table, size: float = 6.3) -> None:

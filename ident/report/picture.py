@@ -1,13 +1,13 @@
 """What a figure shows: panels with axes and marks, as plain numbers. A browser or matplotlib draws it.
 
-Colours are those of `ident.report.figures`; sizes are in pixels of a page, 96 of them to the inch.
+Colours are those of `ident.report.figures`; sizes are in pixels of a page, 96 of them to the inch. Outlines, of panels
+titles, equal scales and whole rows, of pictures notes and widths are for paper alone: no page shows what has them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,6 +18,8 @@ from ident.arrays import Array
 Scale = Literal["linear", "log", "symlog"]
 #: Longer lines are kept as the least and the largest value of stretches, so that no peak is lost.
 LONG = 1500
+#: Widths of pictures: one of two beside each other on a desk, or on a telephone; and a sheet of paper.
+NARROW, WIDE = 451.0, 922.0
 _CELLS = (300, 160)  # a cloud of dots keeps one in each cell of such a grid: more would not show
 
 
@@ -110,15 +112,28 @@ class Strip:
     opacity: float = 1.0
 
 
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A curve through points (N, 2) in their order; with a colour to fill it, of such opacity, it is closed."""
+
+    points: Array
+    colour: str
+    fill: str = ""
+    label: str = ""
+    width: float = 1.3
+    dash: str = ""
+    opacity: float = 1.0
+
+
 @dataclass(frozen=True)
 class Note:
-    """A text at (x, y), to the left or to the right of it."""
+    """A text at (x, y), to the left or to the right of it, or upon it."""
 
     x: float
     y: float
     text: str
     colour: str
-    side: Literal["left", "right"] = "right"
+    side: Literal["left", "right", "center"] = "right"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,48 +143,67 @@ class Cells:
     values: Array
 
 
-Mark = Line | Dots | Band | Bars | Strip | Note | Cells
+Mark = Line | Dots | Band | Bars | Strip | Outline | Note | Cells
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Marks over two axes, the first one lowest; height: with its numbers and labels."""
+    """Marks over two axes, the first one lowest; height: with its numbers and labels.
+
+    equal: both axes have one scale, and no frame where they have no labels. whole: it takes a row by itself.
+    """
 
     x: Axis
     y: Axis
     marks: tuple[Mark, ...]
     height: float = 200.0
+    title: str = ""
+    equal: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Panels under a title that says what they show, row by row in so many columns."""
+    """Panels under a title that says what they show, and a note that explains it, row by row in so many columns.
+
+    name: suits a file; about: a description for those who do not see it. instead: what a page shows in its place, what
+    `in_space` returns as JSON, or "map" for that of its block.
+    """
 
     title: str
     panels: tuple[Panel, ...]
     columns: int = 1
+    note: str = ""
+    width: float = NARROW
+    name: str = ""
+    about: str = ""
+    instead: str = ""
+
+    @property
+    def grid(self) -> list[list[Panel]]:
+        """The panels row by row."""
+        found = list[list[Panel]]()
+        for panel in self.panels:
+            if not found or panel.whole or found[-1][0].whole or len(found[-1]) == self.columns:
+                found.append([])
+            found[-1].append(panel)
+        return found
+
+    def called(self, name: str, about: str, instead: str = "") -> Picture:
+        """Return the picture with a name and a description."""
+        return replace(self, name=name, about=about, instead=instead)
 
 
 def stretched(y: Array, most: int) -> tuple[NDArray[np.intp], Array]:
     """Return the first place of each of at most `most` stretches of y (N,), and its least and largest value (m, 2).
 
-    As many samples as stretches are returned as they are, (N, 1).
+    As many samples as stretches are returned as they are, (N, 1), and so are those with NaN among them.
     """
-    count = min(len(y), most)
+    count = len(y) if np.isnan(y).any() else min(len(y), most)
     starts = (np.arange(count) * len(y) // max(count, 1)).astype(np.intp)
     if count == len(y):
         return starts, y[:, None]
     return starts, np.stack([np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)], 1)
-
-
-def envelope(t: Array, y: Array, points: int) -> tuple[Array, Array]:
-    """Return at most `points` of the samples (t, y): of each stretch the least and the largest, in their order."""
-    if len(y) <= points:
-        return t, y
-    edges = np.linspace(0, len(y), points // 2 + 1).astype(int)
-    places = [sorted((a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b])))) for a, b in pairwise(edges)]
-    chosen = np.unique(places)
-    return t[chosen], y[chosen]
 
 
 def sparse(x: Array, y: Array) -> tuple[Array, Array]:
@@ -189,7 +223,7 @@ def short(text: str, longest: int = 28) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def rows(names: Sequence[str]) -> Axis:
+def rows(names: Sequence[str], longest: int = 28) -> Axis:
     """Return the axis of named rows, the first on top."""
-    ticks = tuple((float(k), short(name)) for k, name in enumerate(names))
+    ticks = tuple((float(k), short(name, longest)) for k, name in enumerate(names))
     return Axis(limits=(len(names) - 0.4, -0.6), ticks=ticks, named=True)

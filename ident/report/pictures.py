@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.compare.validate import Residuals
-from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, MUTED, PALE, RED
-from ident.report.picture import Axis, Band, Bars, Dots, Line, Mark, Panel, Picture, Strip, rows, short
+from ident.report.figures import AMBER, BAND, BLUE, GREEN, INK, MUTED, PAGE, PALE, RED, STATES
+from ident.report.picture import Axis, Band, Bars, Dots, Line, Mark, Note, Panel, Picture, Strip, rows, short
 from ident.robot.robot import Joint
 
 #: Errors [%] from which on the error of predicting no torque is drawn beside them.
@@ -20,7 +21,7 @@ Words = tuple[str, str, str]
 WORDS: Words = ("agrees", "contradicted", "not determined")
 _LOOKS = (GREEN, "o"), (RED, "D"), (MUTED, "s")  # of these verdicts
 _OFF = "(identified − CAD) / standard error"
-_ROW, AROUND = 16.0, 48.0  # px: a named row, and what is above and below all of them
+ROW, AROUND = 16.0, 48.0  # px: a named row, and what is above and below all of them
 _COLOURS = (BLUE, AMBER, MUTED, GREEN)  # of predictions
 #: The line at zero.
 AT_ZERO = Strip("y", 0.0, 0.0, MUTED)
@@ -83,20 +84,43 @@ def bars(
 
     ends: start and stop of each (b,), and where its sign is.
     """
-    marks: list[Mark] = [*behind, Strip("x", 0.0, 0.0, MUTED)]
-    for word, (colour, sign) in zip(words, _LOOKS, strict=True):
-        own = np.array([k for k, (_, verdict) in enumerate(named) if verdict == word], dtype=int)
+    names, verdicts = [name for name, _ in named], [verdict for _, verdict in named]
+    looks = {w: (*look, f"{w} ({verdicts.count(w)})") for w, look in zip(words, _LOOKS, strict=True)}
+    marks = *behind, Strip("x", 0.0, 0.0, MUTED), *judged(verdicts, ends, looks)
+    return Picture(title, (Panel(axis, rows(names), marks, AROUND + ROW * len(named)),))
+
+
+def judged(verdicts: Sequence[str], ends: Sequence[Array], looks: Mapping[Any, tuple[str, str, str]]) -> Iterator[Mark]:
+    """Yield a bar with a sign for each row whose verdict has a look: colour, sign and label; ends: as for `bars`."""
+    for verdict, (colour, sign, label) in looks.items():
+        own = np.flatnonzero(np.array(verdicts) == verdict)
         start, stop, at = (x[own] for x in ends)
         reach = np.column_stack([start, stop, np.full(len(own), np.nan)]).ravel()
-        marks.append(Line(reach, np.repeat(own.astype(float), 3), colour, width=1.7))
-        marks.append(Dots(at, own.astype(float), colour, f"{word} ({len(own)})", 6.0, sign))
-    return Picture(title, (Panel(axis, rows([name for name, _ in named]), tuple(marks), AROUND + _ROW * len(named)),))
+        yield Line(reach, np.repeat(own.astype(float), 3), colour, width=1.7)
+        yield Dots(at, own.astype(float), colour, label, 6.0, sign)
 
 
 def signed(x: float) -> str:
     """Return a round number with its sign, thousands as k."""
     size = f"{abs(x) / 1e3:g}k" if abs(x) >= 1e3 else f"{abs(x):.3g}"
     return f"{'+' if x > 0 else '−'}{size}" if x else "0"
+
+
+def states_picture(
+    links: Sequence[str], parameters: Sequence[str], states: Sequence[Sequence[str]], *, title: str
+) -> Picture:
+    """Return links x parameters; states[i][k]: "alone", "sum", "logs" or "never", as the legend explains them."""
+    found, marks = np.array(states), list[Mark]()
+    for state, (colour, sign, means) in STATES.items():
+        at = np.argwhere(found == state)
+        if len(at):
+            x, y = at[:, 1].astype(float), at[:, 0].astype(float)
+            marks.append(Dots(x, y, colour, f"{sign} {means}", 22.0, "s"))
+            ink = INK if state == "never" else PAGE if state == "alone" else "black"
+            marks += [Note(k, i, sign, ink, "center") for i, k in at.tolist()]
+    ticks = tuple((float(k), name) for k, name in enumerate(parameters))
+    across = Axis(limits=(-0.5, len(parameters) - 0.5), ticks=ticks, named=True)
+    return Picture(title, (Panel(across, rows(links), tuple(marks), AROUND + 27.0 * len(links)),))
 
 
 # ---- what is left of a joint's torque ------------------------------------------------------------------------------

@@ -1,10 +1,9 @@
-"""The report of an estimate: its figures, tables and sentences, gathered once and written as HTML, PDF or pictures."""
+"""The report of an estimate: its figures, tables and sentences, gathered once for HTML, PDF and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -31,9 +30,9 @@ from ident.report.outcome_text import (
     shared_factor,
     tried_rows,
 )
-from ident.report.page import known_format, stretches, write
+from ident.report.page import stretches
 from ident.report.parts import Block, Card, Report, Section
-from ident.report.sections import Short, identifiable_section, in_short, lengths, numbered, simulated
+from ident.report.sections import identifiable_section, lengths, numbered, short_of, simulated
 from ident.report.spectra import errors_by_cut_off, spectra
 from ident.report.verdict import questions, verdict, warnings
 from ident.robot.robot import Robot
@@ -45,65 +44,12 @@ _FIRST = 3  # remarks on residuals, and warnings, that the first screen shows; a
 NEXT_MOTION = "ident excite ROBOT --after EXPERIMENT"
 
 
-def write_report(
-    path: str | Path,
-    estimate: Estimate,
-    *,
-    model: Model,
-    fit_motions: Iterable[Motion],
-    validation_motions: Iterable[Motion],
-    comparison: Comparison | None = None,
-    validation: Validation | None = None,
-    truth: TruthComparison | None = None,
-    command: str | None = None,
-    regression: Regression | None = None,
-    pictures: str | Path | None = None,
-    next_motion: str = NEXT_MOTION,
-    summary: bool = False,
-    filtered: tuple[Log, Processing] | None = None,
-    shapes: Shapes = NO_SHAPES,
-) -> Path:
-    """Write the report of an estimate to `path`, by its ending as HTML or PDF, whole or not at all.
-
-    The torque of the first motion of each kind is drawn; residuals and friction are those of all fitted recordings, of
-    a streamed recording those of its first part. regression: the factors of the fit, where they are at hand; else those
-    of the fitted motions say what is weak.
-    pictures: a folder that gets every figure as PNG and SVG, too. next_motion: the command that designs a motion which
-    adds to the logs. summary: one page alone, with the verdict, the main figures and one picture. filtered: a fitted
-    log, and how it was filtered. shapes: points (k, 3) [m] around each shape of a link, in its frame, by the link.
-    Raises ModelError when estimate and model have other parameters, InputError for another ending or when a file cannot
-    be written.
-    """
-    path = known_format(path, pictures)
-    if estimate.base.standard != model.names:
-        problem = f"the estimate of '{estimate.robot}' has other parameters than the model"
-        raise ModelError(problem, fix="Use the robot and the terms that were fitted")
-    fit: dict[str, Motion] = {}
-    for motion in fit_motions:  # streamed recordings come in parts: the first one stands for all
-        fit.setdefault(motion.name, motion)
-    report = gather(
-        estimate,
-        model=model,
-        fit=list(fit.values()),
-        held_out=next(iter(validation_motions), None),
-        comparison=comparison,
-        validation=validation,
-        truth=truth,
-        command=command,
-        regression=regression,
-        next_motion=next_motion,
-        filtered=None if summary else filtered,
-        shapes=shapes,
-    )
-    return write(replace(report, sections=(), note="") if summary else report, path, pictures)
-
-
 def gather(
     estimate: Estimate,
     *,
     model: Model,
-    fit: Sequence[Motion],
-    held_out: Motion | None,
+    fit: Iterable[Motion] = (),
+    held_out: Motion | None = None,
     comparison: Comparison | None = None,
     validation: Validation | None = None,
     truth: TruthComparison | None = None,
@@ -113,25 +59,26 @@ def gather(
     filtered: tuple[Log, Processing] | None = None,
     shapes: Shapes = NO_SHAPES,
 ) -> Report:
-    """Return what a report shows; fit: one motion of each fitted recording, held_out: the motion to draw."""
-    theta = estimate.for_torque
-    slides, units = model.robot.slides, model.robot.units("torque")
-    drawn = [(kind, m) for kind, m in (("held-out", held_out), ("fitted", next(iter(fit), None))) if m is not None]
-    judged = [m for m in fit or [m for _, m in drawn] if len(m.t)]
+    """Return what the report of an estimate shows.
+
+    The torque of the first motion of each kind is drawn; residuals and friction are those of all fitted recordings, of
+    a streamed recording those of its first part. regression: the factors of the fit, where they are at hand; else those
+    of the fitted motions say what is weak. next_motion: the command that designs a motion which adds to the logs.
+    filtered: a fitted log, and how it was filtered. shapes: points (k, 3) [m] around each shape of a link, in its
+    frame, by the link.
+    Raises ModelError when estimate and model have other parameters.
+    """
+    if estimate.base.standard != model.names:
+        problem = f"the estimate of '{estimate.robot}' has other parameters than the model"
+        raise ModelError(problem, fix="Use the robot and the terms that were fitted")
+    motions, theta, slides = _first_parts(fit), estimate.for_torque, model.robot.slides
+    drawn = [(kind, m) for kind, m in (("held-out", held_out), ("fitted", next(iter(motions), None))) if m is not None]
+    judged = [m for m in motions or [m for _, m in drawn] if len(m.t)]
     left = residuals(model, theta, judged) if judged else None
-    if regression is None and fit:
-        regression = compress(model, fit, base=estimate.base)
-    far = {j: f"in “{m.name}” {said}" for m in judged for j, said in out_of_reach(m.q, model.robot).items()}
-    odd = tuple(_worse(left, estimate.joints, units))
-    if far:
-        joint, what = next(iter(far.items()))
-        odd = (f"{joint}: the position {what} Nothing else can be told before that is mended.", *odd)
-    elif estimate.causes:
-        odd = (_MEND,)
-    measured = Block(items=odd, note=_LEFT)
-    if left is not None:
-        rms = text.recording_rows(left.names, left.rms(), estimate.joints, units) if len(judged) > 1 else None
-        measured = replace(measured, drawings=tuple(drawings.left_over(model, left)), table=rms)
+    if regression is None and motions:
+        regression = compress(model, motions, base=estimate.base)
+    odd = _odd(estimate, model.robot, judged, left)
+    measured = _left_over(estimate, model, left, odd)
     rubbed = Block(note=_DOTS, drawings=tuple(drawings.frictions(model, theta, left)) if left else ())
     bodies = drawings.inertias(estimate, model, comparison, [m for _, m in drawn], shapes)
     named = ", ".join(f"{i} {link}" for i, link in enumerate(estimate.links, 1))
@@ -140,7 +87,6 @@ def gather(
     fitted = Block(items=tuple(said), drawings=tuple(chosen), table=text.figures_rows(estimate))
     predicted = *_charts(model, theta, drawn), *_judged(estimate, slides, validation)
     warned = tuple(warnings(estimate, validation))
-    short = in_short(estimate.base, estimate.links, estimate.joints, lengths(model.robot))
     return Report(
         title=f"{estimate.robot}: identified parameters",
         verdict=verdict(estimate, validation, comparison),
@@ -155,15 +101,15 @@ def gather(
             Section("torque", "Does it predict torque?", predicted, "Torque"),
             *simulated(estimate, model, drawn),
             _drawn("residuals", "What is left over", measured, "No recording was given to judge residuals by."),
-            _base_parameters(estimate, model.robot, comparison, truth, short),
+            _base_parameters(estimate, model.robot, comparison, truth),
             _drawn("friction", "Friction", rubbed, "The model has no friction, or no fitted recording was given."),
             *_terms(estimate),
-            identifiable_section(estimate, slides, comparison, regression, next_motion, short),
+            identifiable_section(estimate, model.robot, comparison, regression, next_motion),
             _drawn("links", "Links", linked, "Only combinations of parameters are known, so there is no body to draw."),
             *_spectra(filtered, model.robot, str(estimate.provenance.get(TRIED, ""))),
-            _section("fit", "About the fit", fitted),
+            Section("fit", "About the fit", (fitted,)),
             *_notes(warned[_FIRST:], estimate),
-            _section("provenance", "Provenance", Block(table=text.provenance_rows(estimate, command))),
+            Section("provenance", "Provenance", (Block(table=text.provenance_rows(estimate, command)),)),
         ),
     )
 
@@ -214,6 +160,23 @@ def _charts(model: Model, theta: Array, drawn: Sequence[tuple[str, Motion]]) -> 
         kept = f"the least and the largest of every {len(m.t) / k:.1f} are"
         shown = f"All {len(m.t):,} samples are" if len(m.t) <= k else f"{len(m.t):,} samples: {kept}"
         yield Block(title, note=f"{shown} {_DRAWN}", drawings=pictures, link=kind)
+
+
+def _first_parts(motions: Iterable[Motion]) -> list[Motion]:
+    """Return the first part of each recording, which stands for all: streamed ones come in several."""
+    first: dict[str, Motion] = {}
+    for motion in motions:
+        first.setdefault(motion.name, motion)
+    return list(first.values())
+
+
+def _left_over(estimate: Estimate, model: Model, left: Residuals | None, odd: tuple[str, ...]) -> Block:
+    """Return what is left of the torque of the fitted recordings; odd: what stands out in them."""
+    if left is None:
+        return Block(items=odd, note=_LEFT)
+    rms = text.recording_rows(left.names, left.rms(), estimate.joints, model.robot.units("torque"))
+    table = rms if len(left.names) > 1 else None
+    return Block(items=odd, note=_LEFT, drawings=tuple(drawings.left_over(model, left)), table=table)
 
 
 def _mistakes(estimate: Estimate) -> Iterator[Section]:
@@ -273,16 +236,12 @@ def _notes(warned: tuple[str, ...], estimate: Estimate) -> Iterator[Section]:
     if pasted := estimate.provenance.get(CHOSEN):
         blocks.append(Block("Chosen", _PASTE, paste=str(pasted)))
     if blocks:
-        yield _section("notes", "Notes", *blocks)
-
-
-def _section(name: str, title: str, *blocks: Block) -> Section:
-    return Section(name, title, blocks, title)
+        yield Section("notes", "Notes", tuple(blocks))
 
 
 def _drawn(name: str, title: str, block: Block, otherwise: str) -> Section:
     """Return a section of figures, or of words where there are none."""
-    return _section(name, title, block if block.drawings else Block(words=otherwise))
+    return Section(name, title, (block if block.drawings else Block(words=otherwise),))
 
 
 def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation | None) -> Iterator[Block]:
@@ -296,18 +255,18 @@ def _judged(estimate: Estimate, slides: frozenset[str], validation: Validation |
 
 
 def _base_parameters(
-    estimate: Estimate, robot: Robot, comparison: Comparison | None, truth: TruthComparison | None, short: Short
+    estimate: Estimate, robot: Robot, comparison: Comparison | None, truth: TruthComparison | None
 ) -> Section:
     slides, numbers = robot.slides, numbered(estimate.links, estimate.joints, lengths(robot))
     compared = text.comparison_rows(comparison, slides) if comparison else text.base_rows(estimate, slides)
-    compared = replace(compared, short=short)
+    compared = replace(compared, short=short_of(estimate, robot))
     note = " ".join(comparison.notes) if comparison else ""
     found = [Block(words=_COMPARED, note=note, drawings=tuple(drawings.comparisons(comparison)))]
     found += [Block(table=t) for t in (numbers, compared)]
     if truth is not None:
         held = f"{text.percent(truth.coverage)} of the 95 % intervals hold the true value; the largest difference is"
         said = () if truth.largest is None else (f"{held} {truth.largest:.1f} standard errors.",)
-        found.append(Block(items=said, table=text.truth_rows(truth, slides), opened=False))
+        found.append(Block(items=said, table=text.truth_rows(truth, comparison, estimate, slides), opened=False))
     return Section("cad", "Base parameters: what the data say", tuple(found), "Base parameters")
 
 
@@ -335,10 +294,18 @@ def cards(estimate: Estimate, comparison: Comparison | None, validation: Validat
 # ---- sentences -----------------------------------------------------------------------------------------------------
 
 
-def _worse(left: Residuals | None, joints: Sequence[str], units: Sequence[str]) -> Iterator[str]:
+def _odd(estimate: Estimate, robot: Robot, judged: Sequence[Motion], left: Residuals | None) -> tuple[str, ...]:
+    """Return what stands out in the recordings, what has to be mended first before all else."""
+    far = {j: f"in “{m.name}” {said}" for m in judged for j, said in out_of_reach(m.q, robot).items()}
+    if estimate.causes and not far:
+        return (_MEND,)
+    first = [f"{j}: the position {what} Nothing else can be told before that is mended." for j, what in far.items()]
+    worse = () if left is None or len(left.names) < 2 else _worse(left, estimate.joints, robot.units("torque"))
+    return (*first[:1], *worse)
+
+
+def _worse(left: Residuals, joints: Sequence[str], units: Sequence[str]) -> Iterator[str]:
     """Yield a sentence on each recording that the common parameters predict much worse than the others."""
-    if left is None or len(left.names) < 2:
-        return
     rms = left.rms()
     for k, name in enumerate(left.names):
         usual = np.median(np.delete(rms, k, axis=0), axis=0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations, groupby, product
 
 import numpy as np
@@ -28,8 +27,9 @@ from ident.regression.regression import Regression
 from ident.report import figures, text
 from ident.report.drawings import agreeing, correlated, identifiability
 from ident.report.figures import BLUE, MEASURED, MUTED, RED
-from ident.report.parts import Block, Drawing, Map, Section, pictured
+from ident.report.parts import Block, Map, Section
 from ident.report.picture import Axis, Line, Panel, Picture, Strip, short
+from ident.report.pictures import states_picture
 from ident.report.text import Table, table
 from ident.robot.robot import Robot
 from ident.spatial.inertia import INERTIAL
@@ -74,6 +74,11 @@ def in_short(
         k = (of_link if part in INERTIAL else of_joint).get(owner)
         symbols.append(name if k is None else f"{_SHORT.get(part, part)}{k}")
     return {base.expression(k): _sum(base, k, symbols, known) for k in range(len(base.names))}
+
+
+def short_of(estimate: Estimate, robot: Robot) -> Short:
+    """Return each base parameter of an estimate in short, by what `expression` says."""
+    return in_short(estimate.base, estimate.links, estimate.joints, lengths(robot))
 
 
 def _products(lengths: Mapping[str, float]) -> dict[str, tuple[int, float]]:
@@ -166,57 +171,34 @@ _ALONE = (
 
 
 def identifiable_section(
-    estimate: Estimate,
-    slides: frozenset[str],
-    comparison: Comparison | None,
-    regression: Regression | None,
-    next_motion: str,
-    short: Short,
+    estimate: Estimate, robot: Robot, comparison: Comparison | None, regression: Regression | None, next_motion: str
 ) -> Section:
     """Return the section; regression: the factors of the fit, None where they are not known.
 
-    next_motion: the command that designs a motion which adds to the logs; short: of what is long.
+    next_motion: the command that designs a motion which adds to the logs.
     """
-    states = identifiability(estimate)
-    known = (
-        f"{sum(row.count('alone') for row in states)} of {10 * len(states)} link parameters are known by the data alone"
-    )
-    figure = partial(figures.identifiability_figure, estimate.links, INERTIAL, states, title=known)
-    drawn = Drawing("identifiability", known, "Which link parameters the data determine", figure)
-    standard = text.standard_rows(estimate, comparison, slides)
-    cells, combined = _known(estimate, slides, short)
-    weak = Block(
-        "What the logs show worst",
-        items=tuple(_weakest(estimate, regression)),
-        note=_TOGETHER,
-        drawings=tuple(correlated(estimate)),
-        table=standard,
-        opened=False,
-    )
+    states, slides = identifiability(estimate), robot.slides
+    alone = sum(row.count("alone") for row in states)
+    known = f"{alone} of {10 * len(states)} link parameters are known by the data alone"
+    picture = states_picture(estimate.links, INERTIAL, states, title=known)
+    drawn = picture.called("identifiability", "Which link parameters the data determine", "map")
+    standard, together = text.standard_rows(estimate, comparison, slides), tuple(correlated(estimate))
+    cells, combined = _known(estimate, slides, short_of(estimate, robot))
     shown = Block(words=f"{_ALONE} {known}.", drawings=(drawn,), map=cells, table=combined, opened=False)
+    said = tuple(_weakest(estimate, regression))
+    weak = Block("What the logs show worst", "", said, note=_TOGETHER, drawings=together, table=standard, opened=False)
+    decided = () if regression is None else tuple(agreeing(estimate, regression))
+    agree = [Block("What single parts of the logs decide", note=_AGREE, drawings=decided)] if decided else []
     with np.errstate(divide="ignore", invalid="ignore"):
         wide = estimate.covariance.half_widths(0.95) / np.abs(estimate.phi)
     wide, bound = np.where(np.isfinite(wide), wide, np.inf), [held.partition(" ")[0] for held in estimate.active]
     order = [int(k) for k in np.argsort(-wide) if wide[k] > 1.0 and estimate.base.names[k] not in bound]
     worst = [estimate.base.names[k] for k in order[:_NAMED]]
     named = f", first of all {', '.join(worst)}" if worst else ""
-    told = (
-        f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters have a 95 % interval wider than their value{named}"
-    )
-    words = f"{told}. This designs a motion that adds what these logs lack:"
-    agree = Block(
-        "What single parts of the logs decide",
-        note=_AGREE,
-        drawings=() if regression is None else tuple(agreeing(estimate, regression)),
-        opened=False,
-    )
-    wider = Block("What the next motion would improve", words=words, paste=next_motion)
-    return Section(
-        "identifiable",
-        "What is identifiable",
-        (shown, weak, *([agree] if agree.drawings else []), wider),
-        "What is identifiable",
-    )
+    many = f"{int(np.sum(wide > 1.0))} of {len(wide)} base parameters"
+    words = f"{many} have a 95 % interval wider than their value{named}. This designs a motion that adds what these"
+    wider = Block("What the next motion would improve", words=f"{words} logs lack:", paste=next_motion)
+    return Section("identifiable", "What is identifiable", (shown, weak, *agree, wider))
 
 
 def _weakest(estimate: Estimate, regression: Regression | None) -> Iterator[str]:
@@ -283,7 +265,7 @@ def simulated(estimate: Estimate, model: Model, motions: Sequence[tuple[str, Mot
     yield Section("simulation", "Does it move as the robot did?", (block,), "Simulation")
 
 
-def _drawings(found: Rollout, robot: Robot) -> Iterator[Drawing]:
+def _drawings(found: Rollout, robot: Robot) -> Iterator[Picture]:
     """Yield each joint's position, measured and simulated, and how far apart both are."""
     t, off, moved = _with_gaps(found.t), found.off(WINDOW_S), np.median(found.moved, axis=0)
     for j, joint in enumerate(robot.joints):
@@ -299,7 +281,7 @@ def _drawings(found: Rollout, robot: Robot) -> Iterator[Drawing]:
             f"{short(joint.name)}: {error} {unit} off {WINDOW_S:g} s later, of {text.number(moved[j], 2)} {unit} moved"
         )
         about = f"Measured and simulated position of {joint.name} in {found.recording}"
-        yield pictured(f"simulation_{j + 1}", about, Picture(title, panels))
+        yield Picture(title, panels).called(f"simulation_{j + 1}", about)
 
 
 def _with_gaps(windows: Array) -> Array:

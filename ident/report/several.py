@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ident.compare.difference import Change, Difference, changes, friction_curve
+from ident.compare.difference import Change, Difference, friction_curve
 from ident.errors import plural
 from ident.estimate.covariance import half_widths
 from ident.estimate.estimate import Estimate
 from ident.report import pictures, text
 from ident.report.figures import AMBER, BLUE, GREEN, MEASURED, MUTED, PALE, RED
-from ident.report.page import known_format, write
-from ident.report.parts import Block, Card, Drawing, Report, Section, pictured
+from ident.report.parts import Block, Card, Report, Section
 from ident.report.picture import Axis, Band, Dots, Line, Mark, Note, Panel, Picture, Strip, short
 from ident.report.text import Table, Tone
 from ident.report.verdict import Judgement
@@ -35,22 +34,17 @@ _RULE = (
 _SPEED = 2.0  # rad/s or m/s that friction is drawn up to: the results do not say how fast the joints moved
 
 
-def write_comparison(
-    path: str | Path,
+def gather_changes(
     named: Sequence[tuple[str, Estimate]],
+    found: Sequence[Change],
     *,
     command: str | None = None,
-    pictures: str | Path | None = None,
     prismatic: frozenset[str] | None = None,
-) -> Path:
-    """Write the comparison of named results to `path`, by its ending as HTML or PDF, whole or not at all.
+) -> Report:
+    """Return what the comparison of named results with the first of them shows; found: what `changes` returns.
 
-    Each is compared with the first one. pictures: a folder that gets every figure as PNG and SVG. prismatic: names of
-    the joints that slide; None where that is not known: then friction has "SI" for its unit. Raises what `changes`
-    raises, and InputError for another ending or a file that cannot be written.
+    prismatic: names of the joints that slide; None where that is not known: then friction has "SI" for its unit.
     """
-    path = known_format(path)
-    found = changes(named)
     compared = tuple(Block(table=_table(named[0][0], c, prismatic), opened=k == 0) for k, c in enumerate(found))
     rows = [
         (name, e.estimator, text.percent(e.relative_total), text.number(e.condition_scaled, 3), e.covariance.kind)
@@ -62,19 +56,18 @@ def write_comparison(
     tables = text.table("The fits", heads, rows), text.table("Provenance", ("result", "what", "value"), origins)
     about = tuple(Block(table=table, opened=False) for table in tables)
     frictions = tuple(Block(table=t) for c in found if (t := _table(named[0][0], c, prismatic, friction=True)).rows)
-    sections = [Section("change", "What changed", (Block(drawings=tuple(_differences(named, found))),), "What changed")]
+    sections = [Section("change", "What changed", (Block(drawings=tuple(_differences(named, found))),))]
     if frictions:
         curves = Block(drawings=tuple(_curves(named, prismatic)))
-        sections.append(Section("friction", "Friction", (curves, *frictions), "Friction"))
-    report = Report(
+        sections.append(Section("friction", "Friction", (curves, *frictions)))
+    return Report(
         title=f"{named[0][1].robot}: {' against '.join(name for name, _ in named)}",
         verdict=judgement(named[0][0], found),
         cards=tuple(card for c in found for card in _cards(c)),
         sentences=tuple(sentences(named[0][0], found, prismatic)),
         note=_RULE,
-        sections=(*sections, Section("all", "All of it", (*compared, *about), "All of it")),
+        sections=(*sections, Section("all", "All of it", (*compared, *about))),
     )
-    return write(report, path, pictures)
 
 
 def judgement(first: str, found: Sequence[Change]) -> Judgement:
@@ -116,7 +109,7 @@ def _cards(change: Change) -> Iterator[Card]:
     yield Card("the same within 95 %", str(change.count("same")), f"{change.count('unclear')} unclear", "good")
 
 
-def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change]) -> Iterator[Drawing]:
+def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change]) -> Iterator[Picture]:
     words = ("same", "changed", "unclear")
     for k, c in enumerate(found, start=1):
         rows = [r for r in c.rows if not np.isnan(r.standard_errors)]
@@ -128,10 +121,10 @@ def _differences(named: Sequence[tuple[str, Estimate]], found: Sequence[Change])
                 label=f"({short(c.name, 14)} − {short(named[0][0], 14)}) / standard error",
                 words=words,
             )
-            yield pictured(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors", drawn)
+            yield drawn.called(f"change_{k}", f"Differences of {c.name} from {named[0][0]} in standard errors")
 
 
-def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None) -> Iterator[Drawing]:
+def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None) -> Iterator[Picture]:
     velocity = np.linspace(-_SPEED, _SPEED, 401)
     for j, joint in enumerate(named[0][1].joints):
         curves = [(name, friction_curve(estimate, joint, velocity)) for name, estimate in named]
@@ -144,7 +137,7 @@ def _curves(named: Sequence[tuple[str, Estimate]], slides: frozenset[str] | None
                 marks.append(Line(velocity, law, colour, short(name), 1.8, ("", "--", ":")[k % 3]))
             units = ("SI", "SI") if slides is None else (UNITS[x][joint in slides] for x in ("torque", "velocity"))
             drawn = pictures.friction_picture(short(joint), *units, *marks)
-            yield pictured(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result", drawn)
+            yield drawn.called(f"friction_{j + 1}", f"Friction of {joint} over velocity in each result")
 
 
 def _table(first: str, change: Change, slides: frozenset[str] | None, *, friction: bool = False) -> Table:
@@ -184,32 +177,25 @@ _DRAWN, _TOLD, _ROWS, _NAMED = 12, 5, 200, 3
 _TICKS = 16  # names below a picture
 
 
-def write_fleet(
-    path: str | Path,
-    title: str,
-    table: pd.DataFrame,
-    failed: Mapping[str, str],
-    *,
-    against: str | Path | None = None,
-    command: str = "",
-) -> Path:
-    """Write the page of a fleet's table (`ident.compare.difference.compared`) to `path`, whole or not at all.
+def gather_fleet(
+    title: str, table: pd.DataFrame, failed: Mapping[str, str], *, against: str | Path | None = None, command: str = ""
+) -> Report:
+    """Return what the page of a fleet's table (`ident.compare.difference.compared`) shows.
 
-    failed: robots that could not be fitted, and why; against: the earlier table. Raises InputError where the file
-    cannot be written.
+    failed: robots that could not be fitted, and why; against: the earlier table.
     """
     out, moved = (table[table[which]] for which in ("stands_out", "drifted"))
     robots = int(table["robot"].nunique())
     counts = int(out["robot"].nunique()), int(moved["robot"].nunique())
-    sections = [Section("out", "Who stands out", tuple(_blocks(table, out, "deviation")), "stands out")]
+    sections = [Section("out", "Who stands out", tuple(_blocks(table, out, "deviation")))]
     if against is not None:
-        sections.append(Section("drift", "Drift", (Block(table=_rows("Drifted", moved, "drift")),), "drift"))
+        sections.append(Section("drift", "Drift", (Block(table=_rows("Drifted", moved, "drift")),)))
     if failed:
         lost = text.table("Not fitted", ("robot", "why"), list(failed.items()), ["bad"] * len(failed))
-        sections.append(Section("failed", "Not fitted", (Block(table=lost),), "not fitted"))
+        sections.append(Section("failed", "Not fitted", (Block(table=lost),)))
     about = text.table("Provenance", ("what", "value"), [("command", command or text.MISSING)])
     every = Block(table=_summary(table)), Block(table=about, opened=False)
-    sections.append(Section("all", "All of it", every, "all"))
+    sections.append(Section("all", "All of it", every))
     cards = [
         Card("robots", str(robots), f"of {robots + len(failed)} fitted", "bad" if failed else "good"),
         Card("stand out", str(counts[0]), "from the others", "unknown" if counts[0] else "good"),
@@ -218,7 +204,7 @@ def write_fleet(
         cards.append(Card("drifted", str(counts[1]), f"since {Path(against).name}", "unknown" if counts[1] else "good"))
     verdicts = table.drop_duplicates("robot")["verdict"].value_counts()
     cards += [Card(str(said).lower(), str(count), f"of {robots} robots") for said, count in verdicts.items()]
-    report = Report(
+    return Report(
         title=title,
         verdict=_judgement(robots, counts, failed),
         cards=tuple(cards),
@@ -227,7 +213,6 @@ def write_fleet(
         elsewhere="fleet.parquet has their numbers",
         sections=tuple(sections),
     )
-    return write(report, Path(path))
 
 
 def _judgement(robots: int, counts: tuple[int, int], failed: Mapping[str, str]) -> Judgement:
@@ -265,7 +250,7 @@ def _blocks(table: pd.DataFrame, out: pd.DataFrame, off: str) -> Iterator[Block]
     yield Block(table=_rows("Who stands out", out, off))
 
 
-def drawing(table: pd.DataFrame, parameter: str) -> Drawing:
+def drawing(table: pd.DataFrame, parameter: str) -> Picture:
     """Return a parameter of each robot with its interval over the robots in their order; who stands out is apart.
 
     The farthest are named; of more than sixteen robots not all are named below the axis.
@@ -292,7 +277,7 @@ def drawing(table: pd.DataFrame, parameter: str) -> Drawing:
     panel = Panel(across, Axis(short(parameter, 20), unit), tuple(marks), 250.0)
     about = f"{parameter} of each robot with its interval of 95 %, the median of all and their spread"
     name = f"fleet_{parameter.replace('.', '_')}"
-    return pictured(name, about, Picture(f"{short(parameter)}: {told}", (panel,)))
+    return Picture(f"{short(parameter)}: {told}", (panel,)).called(name, about)
 
 
 def _rows(title: str, rows: pd.DataFrame, off: str) -> Table:

@@ -20,9 +20,8 @@ from ident.logs.log import Log
 from ident.logs.process import Processing, noise_share
 from ident.logs.readings import resting
 from ident.report import text
-from ident.report.figures import AMBER, BLUE, GREEN, INK, MUTED, PALE, RED, empty, plain
-from ident.report.parts import Drawing, pictured
-from ident.report.picture import Axis, Dots, Line, Panel, Picture, Strip, envelope, short
+from ident.report.figures import AMBER, BLUE, GREEN, INK, MUTED, PALE, RED, figure_of
+from ident.report.picture import WIDE, Axis, Dots, Line, Mark, Panel, Picture, Strip, short
 from ident.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ _CUTS = {
 }  # fmt: skip
 
 
-def spectra(log: Log, processing: Processing, robot: Robot) -> Iterator[Drawing]:
+def spectra(log: Log, processing: Processing, robot: Robot) -> Iterator[Picture]:
     """Yield each joint's spectra, as logged: position, its slopes, torque; nothing for a short log.
 
     With how much of the acceleration is noise of the positions, white, as it is processed.
@@ -66,13 +65,13 @@ def spectra(log: Log, processing: Processing, robot: Robot) -> Iterator[Drawing]
         told += f", {text.percent(float(shares[j]))} of the acceleration" if np.isfinite(shares[j]) else ""
         about = f"Spectra of position to acceleration, and torque, of {joint.name}, its motion's band and all cut-offs"
         title = f"{short(joint.name)}: {told if moves else 'rests'}"
-        yield pictured(f"spectrum_{j + 1}", about, Picture(title, tuple(panels)))
+        yield Picture(title, tuple(panels)).called(f"spectrum_{j + 1}", about)
 
 
 _TRIED = re.compile(r"(\S+) Hz (\S+?)(?:,|$)")
 
 
-def errors_by_cut_off(tried: str, chosen_hz: float | None) -> Iterator[Drawing]:
+def errors_by_cut_off(tried: str, chosen_hz: float | None) -> Iterator[Picture]:
     """Yield how the error of what was left out depends on the cut-off of the positions; tried: as provenance has it."""
     found = np.array([[float(x) for x in pair] for pair in _TRIED.findall(tried)])
     if len(found) > 1:
@@ -83,9 +82,7 @@ def errors_by_cut_off(tried: str, chosen_hz: float | None) -> Iterator[Drawing]:
         below = Axis("cut-off of the positions", "Hz", (0.9 * hz[0], 1.1 * hz[-1]), "log", ticks=ticks)
         panel = Panel(below, Axis("left-out error / least"), marks)
         about = "Error of stretches that were left out over the cut-off of the positions, relative to the least"
-        yield pictured(
-            "cut_offs", about, Picture("Error of what is left out by cut-off; dashed: the one taken", (panel,))
-        )
+        yield Picture("Error of what is left out by cut-off; dashed: the one taken", (panel,)).called("cut_offs", about)
 
 
 def _cut_offs(processing: Processing, rate_hz: float) -> Iterator[Strip]:
@@ -108,15 +105,13 @@ def amplitudes(x: Array, rate_hz: float) -> tuple[Array, Array]:
     return f[bins], np.maximum(np.maximum.reduceat(size, bins), _DEPTH * size.max() + 1e-300)
 
 
-_POINTS = 1500
 #: Kinds of findings whose rows are marked in the torques, and in the steps between rows.
 MARKED = ("spikes", "start transient", "end transient", "repeated rows")
 CLOCK = ("gap", "dropped rows", "short step", "repeated rows")
-#: What stands above and below each column of a log's picture.
-_COLUMNS = (
-    ("spectrum of the velocity (shaded: motion; red: noise begins)", "frequency [Hz]"),
-    ("velocity [rad/s; m/s]: grey from positions, blue as logged", "time [s]"),
-    ("torque [N m; N]; red: rows that findings name", "time [s]"),
+_HEADS = (
+    "spectrum of the velocity (shaded: motion; red: noise begins)",
+    "velocity: grey from positions, blue as logged",
+    "torque; red: rows that findings name",
 )
 
 
@@ -126,51 +121,42 @@ def log_figure(log: Log, findings: Sequence[Finding] = ()) -> Figure:
     Spectrum of the velocity: the band of the motion (99 % of its power) is shaded, and the frequency marked above which
     noise outweighs the motion. Velocity: from positions, and as logged. Rows that `findings` name are marked.
     """
-    clock, n = find_clock(log), log.n
-    figure = empty(13.0, 2.2 + 1.7 * n)
-    grid = figure.add_gridspec(n + 1, 3, height_ratios=[1.1, *[1.0] * n])
-    steps = figure.add_subplot(grid[0, :])
-    steps.plot(*envelope(log.t[1:], np.diff(log.t) * 1e3, _POINTS), color=BLUE, linewidth=0.7)
-    for at in _times(log, findings, CLOCK):
-        steps.axvline(at, color=RED, linewidth=0.8, alpha=0.5)
-    steps.set_ylim(0.0, 1.1e3 * float(np.diff(log.t).max()))
-    steps.set_title("steps between rows [ms]; red: lost, late or repeated", fontsize=9, color=INK)
-    steps.tick_params(labelsize=7)
+    clock, steps = find_clock(log), np.diff(log.t) * 1e3
     read = freshly_read(log, clock)
     band = band_of(read) if len(read.t) > SHORT else None
-    slope = central(read.q, read.t)
+    slope, panels = central(read.q, read.t), list[Panel]()
+    between = Line(log.t[1:], steps, BLUE, width=0.9), *_marked(log, findings, CLOCK)
+    size = Axis("step", "ms", (0.0, 1.1 * float(steps.max())))
+    about = "steps between rows; red: lost, late or repeated"
+    panels.append(Panel(Axis("time", "s"), size, between, 170.0, about, whole=True))
     for j, joint in enumerate(log.joints):
-        spectrum, velocity, torque = (figure.add_subplot(grid[j + 1, k]) for k in range(3))
-        f, size = amplitudes(slope[:, j], read.rate_hz)
-        spectrum.loglog(f, size, color=BLUE, linewidth=0.8)
+        f, amplitude = amplitudes(slope[:, j], read.rate_hz)
+        seen: list[Mark] = [Line(f, amplitude, BLUE, width=1.1)]
         if band is not None and band.motion_hz[j] > 0.0:
-            spectrum.axvspan(float(f[0]), float(band.motion_hz[j]), color=BLUE, alpha=0.12)
-            spectrum.axvline(float(band.cut_hz[j]), color=RED, linewidth=1.0, linestyle="--")
-        spectrum.set_ylabel(plain(joint, 14), fontweight="bold")
-        velocity.plot(*envelope(read.t, slope[:, j], _POINTS), color=MUTED, linewidth=1.8, label="from positions")
-        if log.qd is not None:
-            velocity.plot(*envelope(log.t, log.qd[:, j], _POINTS), color=BLUE, linewidth=0.7, label="as logged")
-        torque.plot(*envelope(log.t, log.tau[:, j], _POINTS), color=BLUE, linewidth=0.7)
+            seen.insert(0, Strip("x", float(f[0]), float(band.motion_hz[j]), PALE, opacity=0.6))
+            seen.append(Strip("x", float(band.cut_hz[j]), float(band.cut_hz[j]), RED, dash="--"))
+        logged = [] if log.qd is None else [Line(log.t, log.qd[:, j], BLUE, width=0.9)]
         own = [x for x in findings if f"'{joint}'" in x.message or x.kind == "repeated rows"]
-        for at in _times(log, own, MARKED):
-            torque.axvline(at, color=RED, linewidth=0.8, alpha=0.5)
-        for axes, (above, below) in zip((spectrum, velocity, torque), _COLUMNS, strict=True):
-            axes.tick_params(labelsize=7)
-            if j == 0:
-                axes.set_title(above, fontsize=9, color=INK)
-            if j < n - 1:
-                axes.set_xticklabels([])
-            else:
-                axes.set_xlabel(below, fontsize=8)
-    figure.suptitle(f"{plain(log.name)}: {len(log.t)} rows, {log.rate_hz:.5g} Hz; {clock}", fontsize=10, color=INK)
-    return figure
+        torque = Line(log.t, log.tau[:, j], BLUE), *_marked(log, own, MARKED)
+        speeds = Line(read.t, slope[:, j], MUTED, width=2.4), *logged
+        last = j == log.n - 1
+        hz, time = (Axis("frequency", "Hz", scale="log"), Axis("time", "s")) if last else (Axis(scale="log"), Axis())
+        row: tuple[tuple[Axis, Axis, Sequence[Mark]], ...] = (
+            (hz, Axis(short(joint, 14), scale="log"), seen),
+            (time, Axis("rad/s; m/s"), speeds),
+            (time, Axis("N m; N"), torque),
+        )
+        for head, (x, y, marks) in zip(_HEADS, row, strict=True):
+            panels.append(Panel(x, y, tuple(marks), 150.0 + 30.0 * last, "" if j else head))
+    title = f"{log.name}: {len(log.t)} rows, {log.rate_hz:.5g} Hz; {clock}"
+    return figure_of(Picture(title, tuple(panels), 3, width=1.3 * WIDE))
 
 
-def _times(log: Log, findings: Sequence[Finding], kinds: Sequence[str]) -> list[float]:
-    """Return when [s] the rows are that findings of some kinds name, at most one in each 500th of the log."""
+def _marked(log: Log, findings: Sequence[Finding], kinds: Sequence[str]) -> Iterator[Mark]:
+    """Yield a line at each row that findings of some kinds name, at most one in each 500th of the log."""
     numbers = np.asarray(log.rows(np.arange(len(log.t))))
     named = np.array(sorted({row for f in findings if f.kind in kinds for row in f.rows}), dtype=int)
     at = log.t[np.flatnonzero(np.isin(numbers, named))]
     apart = (log.t[-1] - log.t[0]) / 500.0
     first = np.unique((at / max(apart, 1e-12)).astype(int), return_index=True)[1]
-    return [float(x) for x in at[first]]
+    yield from (Strip("x", x, x, RED) for x in at[first].tolist())

@@ -258,19 +258,6 @@ def validation_rows(validation: Validation) -> Table:
     return table("Prediction of recordings", columns, rows, tones)
 
 
-def truth_rows(truth: TruthComparison, prismatic: frozenset[str] = frozenset()) -> Table:
-    """Return one row per base parameter against the truth of a simulation."""
-    cells = {
-        "base parameter": [r.name for r in truth.rows],
-        "unit": [unit(r.name, prismatic) for r in truth.rows],
-        "true": [number(r.reference) for r in truth.rows],
-        "identified": [number(r.identified) for r in truth.rows],
-        "difference / standard error": [signed(r.standard_errors) for r in truth.rows],
-        "within 95 %": [{True: "yes", False: "no", None: MISSING}[r.within_95] for r in truth.rows],
-    }
-    return by_column("Against the truth", cells)
-
-
 def figures_rows(estimate: Estimate) -> Table:
     """Return the numbers about the fit itself: conditioning, error bars, solver, constraints."""
     fixed, total = len(estimate.fixed_by_data), len(estimate.base.standard)
@@ -319,10 +306,10 @@ def _feasibility(estimate: Estimate) -> str:
     return "At least one link CANNOT exist. Do not use these numbers for simulation or control."
 
 
-def side_by_side_rows(
+def truth_rows(
     truth: TruthComparison, comparison: Comparison | None, estimate: Estimate, slides: frozenset[str]
 ) -> Table:
-    """Return truth, CAD and identified of every base parameter."""
+    """Return truth, CAD and identified of every base parameter of a simulation."""
     compared = {r.name: r for r in comparison.rows} if comparison else {}
     cad = [compared.get(r.name) for r in truth.rows]
     halves = estimate.covariance.half_widths(0.95).tolist()
@@ -333,6 +320,7 @@ def side_by_side_rows(
         "CAD": [number(c.reference if c else None) for c in cad],
         "identified ± 95 %": [with_error(r.identified, half) for r, half in zip(truth.rows, halves, strict=True)],
         "off truth [s.e.]": [signed(r.standard_errors) for r in truth.rows],
+        "within 95 %": [{True: "yes", False: "no", None: MISSING}[r.within_95] for r in truth.rows],
         "CAD is": [c.verdict if c else MISSING for c in cad],
     }
     title = "Truth, CAD and identified, on the combinations that torque can show"

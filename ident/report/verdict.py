@@ -153,10 +153,9 @@ def _frictionless(estimate: Estimate) -> str:
     rubs = {name: kind for name in estimate.base.standard if (kind := kind_of(name)) and kind.friction}
     if estimate.theta is None or not rubs:
         return ""
+    values = dict(zip(estimate.base.standard, estimate.theta.tolist(), strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         torques = dict(zip(estimate.joints, estimate.rms / estimate.relative, strict=True))
-    values = dict(zip(estimate.base.standard, estimate.theta.tolist(), strict=True))
-    with np.errstate(divide="ignore"):
         shares = [
             abs(values[name]) / (torques.get(name.rpartition(".")[0], 1.0) if kind.units[0].startswith("N m") else 1.0)
             for name, kind in rubs.items()

@@ -21,7 +21,7 @@ prior's errors are independent (as CAD's tolerances are), and between 0 and 1 al
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +35,8 @@ from ident.estimate.interval import number_names
 from ident.estimate.prior import ConstantPullback, Metric, Prior, Tolerances, natural_jacobian
 from ident.estimate.problem import joined, samples
 from ident.model.model import Model
-from ident.regression.regression import Regression
+from ident.regression.base import r_factor
+from ident.regression.regression import Regression, Segment
 from ident.spatial.inertia import to_com, upper
 
 
@@ -76,17 +77,23 @@ def refine_cad(
     bounds: Bounds | None = None,
     sigma: ArrayLike | None = None,
     weights: Sequence[float] = WEIGHTS,
+    errors: ArrayLike | None = None,
 ) -> Refined:
     """Return the links that `estimated` draws to the table, each number with the share that comes from the logs.
 
     The default weight is the vanishing one; with `Tolerances` as the metric the one at which these are the most
     probable links when CAD's errors have the stated tolerances as standard deviations: the residual counts by its
-    effective number of samples, its square is divided by the inflation of the confidence region. No body is at the edge
-    of what can exist unless the logs put it there (Lee, Wensing, Park, T-RO 2020). Raises EstimationError when no
+    effective number of samples, its square is divided by the inflation of the confidence region. errors (b, k), with
+    these: by how much base parameters may be off beside that, for k reasons such as gains and zeros. No body is at the
+    edge of what can exist unless the logs put it there (Lee, Wensing, Park, T-RO 2020). Raises EstimationError when no
     solver succeeds, InfeasibleError when the numbers as written could not exist.
     """
     if weight is None and isinstance(metric, Tolerances):
-        weight = 2.0 * confidence_region(regression, noise(regression, sigma)).inflation / samples(regression)
+        sigma = noise(regression, sigma)
+        inflation = confidence_region(regression, sigma).inflation
+        weight = 2.0 * inflation / samples(regression)
+        if errors is not None:
+            regression = widened(regression, sigma, np.asarray(errors) / np.sqrt(inflation))
     weight = "vanishing" if weight is None else weight
     found = estimated(
         model, regression, prior, metric=metric, weight=weight, bounds=bounds, sigma=sigma, weights=weights
@@ -94,6 +101,20 @@ def refine_cad(
     # mean squared residual + weight * half the squared metric (of the divergence: its second-order part)
     relative = None if weight == "vanishing" or not found.weight else 2.0 / (found.weight * samples(regression))
     return _refined(model, regression, prior, found, constant(metric) or ConstantPullback(), relative)
+
+
+def widened(regression: Regression, sigma: Array, errors: Array) -> Regression:
+    """Return factors that know less of phi: its covariance is (R'R)^-1 + errors errors', R being the logs' factor.
+
+    errors (b, k). They are for this sigma (n,) alone, and stand in one segment as if the first joint told them all.
+    """
+    factor = regression.factor(sigma)
+    V = factor[:-1, :-1] @ errors
+    rows = factor.copy()
+    rows[:-1] = np.linalg.solve(np.linalg.cholesky(np.eye(len(V)) + V @ V.T), factor[:-1])
+    factors = sigma[0] * r_factor(rows), *([np.zeros((1, 1))] * (regression.n_joints - 1))
+    told = tuple(range(len(V))), *([()] * (regression.n_joints - 1))
+    return replace(regression, parameters=told, segments=(Segment("", "all", "all", tuple(regression.rows), factors),))
 
 
 def _refined(

@@ -16,9 +16,10 @@ from ident.cad.convention import PLAIN
 from ident.cad.table import Cad
 from ident.compare.causes.geometries import described_by
 from ident.compare.causes.reading import Reading, rows_of
-from ident.compare.causes.tables import Table, table_search, told_of
+from ident.compare.causes.tables import Table, faults_told, table_search
 from ident.compare.causes.weighing import Weigher
 from ident.compare.doctor import Diagnosis, doctor, other_convention
+from ident.compare.doctor.evidence import usual_errors
 from ident.compare.doctor.hypotheses import OtherView
 from ident.errors import CadError, EstimationError, InputError, RegressionError, need
 from ident.estimate import Prior, Tolerances, cad_prior, estimated, intervals, refine_cad, solid_bodies, verdicts
@@ -56,7 +57,8 @@ class Examined:
     """An experiment's model and factors, its CAD table, what the doctor says of it, and what to know of the logs.
 
     source: where the table comes from, None for the robot's own description. outside: what is wrong with the robot file
-    or the logs: looked for in logs where the table seems wrong; of a saved fit what was named with it (`refused`).
+    or the logs: looked for in logs where the table seems wrong; of a saved fit, which has no `motions`, what was named
+    with it (`refused`).
     """
 
     loaded: Loaded
@@ -67,6 +69,7 @@ class Examined:
     warnings: tuple[Warned, ...]
     outside: tuple[NamedCause, ...] = ()
     refused: bool = False
+    motions: tuple[Motion, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +182,13 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
             regression = compress(loaded.model, moved, base=loaded.base)
         tell("looking for mistakes", 0, 1)
         search = table_search(loaded.model, regression, known, moved, tolerance=wishes.tolerance)
-        diagnosis = doctor(search)
-        if moved and diagnosis.faults:
+        if moved:
             weigher = Weigher(loaded.model, rows_of(moved, thinned=True), loaded.prior)
-            told = told_of(weigher, Reading.plain(robot), search, diagnosis.faults, known)
+            told, diagnosis = faults_told(weigher, Reading.plain(robot), search, known)
             faults = (replace(f.fault, slight=f.ordinary) for f in sorted(told, key=lambda f: f.ordinary))
             diagnosis = replace(diagnosis, faults=tuple(faults))
+        else:
+            diagnosis = doctor(search)
         tell("looking for mistakes", 1, 1)
         elastic = (f for f in diagnosis.faults if f.kind == "elastic" and f.asserted and not f.slight)
         more = {(f.where, f.what): f.evidence for f in elastic}
@@ -195,7 +199,7 @@ def _examined(path: Path, wishes: CadWishes, tell: Tell) -> Examined:
     if moved:
         outside = causes_of(examination(loaded, tell, moved), loaded)
     log_warned(warned)
-    return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside, refused)
+    return Examined(loaded, regression, table, given, diagnosis, tuple(warned), outside, refused, tuple(moved))
 
 
 def _require_table_alone(found: Examined) -> None:
@@ -251,7 +255,8 @@ def _refined(found: Examined, how: RefineWishes, tell: Tell, *, whole: bool) -> 
             how.tensor_tolerance or tensor.tensor,
             covariances={i: covariance for i, (_, covariance) in left.items()},
         )
-        refined = refine_cad(model, found.regression, prior, metric=tolerances, bounds=bounds)
+        errors = usual_errors(model, found.regression, *diagnosis.errors, found.motions)
+        refined = refine_cad(model, found.regression, prior, metric=tolerances, bounds=bounds, errors=errors)
         far = _moved(found, refined, prior, tolerances)
     else:
         weight: Weight = "vanishing" if how.way == "data-first" else "cross-validated"

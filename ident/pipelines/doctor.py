@@ -14,11 +14,10 @@ from ident.compare.causes.lags import lag, lags_below
 from ident.compare.causes.mistakes import BLURRED, LATE, STAMPED, WEIGHTLESS, mistakes
 from ident.compare.causes.ordinary import Screened, screened, unreached
 from ident.compare.causes.reading import Reading, rows_of
-from ident.compare.causes.tables import Table, scales_all, table_search, told_of
+from ident.compare.causes.tables import Table, faults_told, scales_all, table_search
 from ident.compare.causes.touches import ROBUST
 from ident.compare.causes.weighing import Weigher
 from ident.compare.doctor import Diagnosis
-from ident.compare.doctor import doctor as diagnosed
 from ident.compare.doctor.doctor import exact_search
 from ident.compare.doctor.hypotheses import OtherView, TorqueGain
 from ident.compare.doctor.search import MARGIN
@@ -428,11 +427,9 @@ def corrected(
     them, None where they are not all sure; and whether robot file or logs are likelier to be wrong than the table.
     """
     search = table_search(loaded.model, regression, table, motions)
-    diagnosis = diagnosed(search)
-    if not diagnosis.faults:
-        return (), None, False
     weigher, reading = Weigher(loaded.model, rows_of(motions, thinned=True), loaded.prior), Reading.plain(loaded.robot)
-    found = [f for f in told_of(weigher, reading, search, diagnosis.faults, table) if not f.ordinary]
+    told, diagnosis = faults_told(weigher, reading, search, table)
+    found = [f for f in told if not f.ordinary]
     elsewhere = any(isinstance(f.fault.move, OtherView | TorqueGain) for f in found)
     causes = tuple(of_table(f, weigher) for f in found if f.fault.asserted)
     return causes, mended_prior(loaded, diagnosis) if causes and not elsewhere else None, elsewhere

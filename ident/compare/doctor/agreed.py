@@ -12,6 +12,7 @@ from ident.cad.check import GYRATION
 from ident.compare.doctor.evidence import spread
 from ident.compare.doctor.hypotheses import (
     PARTS,
+    REACH,
     ExtraBody,
     Hypothesis,
     InLinks,
@@ -24,13 +25,15 @@ from ident.compare.doctor.hypotheses import (
 )
 from ident.compare.doctor.mistakes import natural
 from ident.compare.doctor.search import MARGIN, Option, Search
-from ident.spatial.inertia import to_com
+from ident.spatial.inertia import from_com, to_com
 
 #: No override makes a number so many times larger or smaller: one that asks for what a known mistake leaves is that.
 GROSS = 5.0
 #: Numbers that are off by this share or more, and nobody knows why, are not worth keeping; the second where it may be
 #: another link that is off.
 FREED = (0.3, 1.0)
+#: Of components with all that is hollow in them: motors, grippers, boards [kg/m^3].
+DENSITY = 1000.0
 
 
 def unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collection[Move]) -> dict[str, str]:
@@ -100,24 +103,24 @@ def what_is_left(
 
     right, links: of `unknown`. may: what each mistake that is not sure may be, with log odds. What all of it has in
     common is so held as a right table's numbers are. Left out is a link of which nothing is to be kept: its numbers
-    are no link's, or wrong in several ways or in none that has a name.
+    are no link's, or wrong in several ways.
     """
     space, found, robot = search.space, dict[str, tuple[Array, Array]](), search.space.setting.robot
     for i in map(robot.links.index, links):
         own = [m for m in best.moves if i in touched(m) or (isinstance(m, ExtraBody) and m.link == i)]
         whole = any(isinstance(m, Unexplained) and m.part == "all" and len(m.links) > 1 for m in best.moves)
-        nameless = all(isinstance(m, Unexplained) and m.part == "all" and len(may.get(m, ())) < 2 for m in own)
         impossible = _impossible(space, right.numbers[i], space.inertials(right)[i])
-        if impossible or len(own) > 1 or whole or nameless:
+        if impossible or len(own) > 1 or whole:
             continue
         bodies, covariances, weights = list[Array](), list[Array](), list[float]()
         for state, odds in [each for move in own for each in may.get(move, ())] or [(best, 0.0)]:
-            extras = [extra for extra in state.extras if extra.link == i]
+            own_extras = (x for x in state.extras if x.link == i)
+            extras = [_ball(search.extra_body(search.without(state, x), x)[0], x) for x in own_extras]
             body = space.inertials(state)[i]
             far = np.linalg.norm(body[1:4]) > robot.reach * abs(body[0])
             if not far and not _impossible(space, state.numbers[i], body):
-                roots = [spread(body) * search.shares(state)[i], *(extra.root for extra in extras)]
-                bodies.append(body + sum((extra.mean for extra in extras), np.zeros(10)))
+                roots = [spread(body) * search.shares(state)[i], *map(spread, extras)]
+                bodies.append(body + sum(extras, np.zeros(10)))
                 covariances.append(np.sum([root @ root.T for root in roots], axis=0))
                 weights.append(float(np.exp(odds)))
         if bodies:
@@ -125,6 +128,16 @@ def what_is_left(
             mean = np.average(bodies, axis=0, weights=weights)
             found[robot.links[i]] = mean, between + np.average(covariances, axis=0, weights=weights)
     return found
+
+
+def _ball(asked: Array, extra: ExtraBody) -> Array:
+    """Return inertials (10,) that logs ask for, of an extra body, as a ball's of the density of components.
+
+    Its mass leaves the centre within an extra body's reach: moments may tell more than the mass.
+    """
+    mass = np.copysign(max(abs(asked[0]), float(np.linalg.norm(asked[1:4])) / (REACH * extra.radius)), extra.mass)
+    radius = np.cbrt(abs(mass) * 3.0 / (4.0 * np.pi * DENSITY))
+    return from_com(mass, asked[1:4] / mass, 0.4 * mass * radius**2 * np.eye(3))
 
 
 def contained(space: Space, less: Hypothesis, move: Move, other: Move) -> bool:

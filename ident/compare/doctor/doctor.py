@@ -162,7 +162,8 @@ class Diagnosis:
     the range `learnt` that holds it with 95 %; shares (n, 3): tolerances of the mass, the centre and the tensor of
     each link if only the asserted mistakes were made, larger where numbers are off, or may be, in no known way.
     kind: of the fit's covariance. unknown: links of which `corrected` says nothing that is sure, and why; left: mean
-    (10,) and covariance (10, 10) of the inertials of those of which something is known all the same.
+    (10,) and covariance (10, 10) of the inertials of those of which something is known all the same. errors: standard
+    deviations of gains and of zeros [rad] that nobody has to mend.
     """
 
     faults: tuple[Fault, ...]
@@ -177,6 +178,7 @@ class Diagnosis:
     learnt: tuple[float, float] | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
     left: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    errors: tuple[float, float] = (0.0, 0.0)
 
 
 def doctor(search: Search) -> Diagnosis:
@@ -215,7 +217,7 @@ def doctor(search: Search) -> Diagnosis:
         said = _in_words(near, search, less)
         if instead is not None:
             said.append(" together with ".join(": ".join(described(m, robot, search, instead)) for m in instead.moves))
-        said += _beside(move, best, robot)
+        said += _beside(move, best, search)
         if not said:
             asserted.append(move)
         elif instead is None and _only(move, best) and (agreed := agreement(space, less, told, near)) is not None:
@@ -247,7 +249,7 @@ def doctor(search: Search) -> Diagnosis:
         (search.deviation(start, tolerance), search.deviation(best, tolerance)), tolerance,
         np.hypot(shares[:, [0, 1, 4]], space.density_error * np.array([1.0, 0.0, 1.0])), E.kind, tuple(notes),
         _learnt(search, best),
-        freed, what_is_left(search, best, right, freed, may),
+        freed, what_is_left(search, best, right, freed, may), (search.gain_error, search.zero_error),
     )  # fmt: skip
 
 
@@ -259,6 +261,8 @@ def exact_search(search: Search) -> Search | None:
     return replace(search, space=space, gain_error=0.0, zero_error=0.0, _expanded={})
 
 
+#: Of a body's distance from a frame: what lies across the joint's axis where it may as well sit on the link before.
+_NEAR_AXIS = 0.5
 #: Densities of parts differ by so much [log] without anybody's mistake.
 DENSITIES = 0.12
 
@@ -286,14 +290,19 @@ def zero_instead(move: Move, robot: Robot) -> float | None:
     return None
 
 
-def _beside(move: Move, best: Hypothesis, robot: Robot) -> list[str]:
-    """Return what else may be, where another mistake leaves the same numbers open."""
-    found = []
+def _beside(move: Move, best: Hypothesis, search: Search) -> list[str]:
+    """Return what else may be, where another mistake, or the axis of a joint, leaves the same numbers open."""
+    found, robot = [], search.space.setting.robot
     match move:
+        case ExtraBody(i) if i < robot.n - 1 and robot.joints[i].parent >= 0 and not robot.joints[i].slides:
+            moments, axis = search.extra_body(search.without(best, move), move)[0][1:4], robot.joints[i].axis
+            if np.linalg.norm(moments - (moments @ axis) * axis) < _NEAR_AXIS * np.linalg.norm(moments):
+                near = f"most of that body, near the axis of {robot.joint_names[i]}, is its own"
+                found.append(f"{robot.links[robot.joints[i].parent]}: {near}")
         case Unexplained((i,), _, "density", (factor,)):  # parts of one table differ by that much in density
             counted = {"part is counted twice": 0.5, "half of the part is missing": 2.0}
-            near = (said for said, exact in counted.items() if abs(np.log(factor / exact)) < DENSITIES)
-            found += [f"{robot.links[i]}: {said}" for said in near]
+            parts = (said for said, exact in counted.items() if abs(np.log(factor / exact)) < DENSITIES)
+            found += [f"{robot.links[i]}: {said}" for said in parts]
     if (angle := zero_instead(move, robot)) is not None:
         found.append(f"{robot.joint_names[-1]}: its zero is off by {angle:.0f} degrees, and the table is right")
     for other in best.moves:

@@ -273,6 +273,20 @@ def evidence(
     )
 
 
+def usual_errors(
+    model: Model, regression: Regression, gain_error: float, zero_error: float, motions: Sequence[Motion] = ()
+) -> Array:
+    """Return by how much base parameters (b, 2 n) are off for gains, and zeros [rad], with these standard deviations.
+
+    motions: those of the regression; without them zeros count as right.
+    """
+    sigma = joint_noise(regression)
+    rows, b = weighted_rows(regression, regression.joint_factors, sigma), len(regression.base.names)
+    gains = np.linalg.lstsq(rows[:, :b], torque_columns(regression, rows[:, b]), rcond=_SINGULAR)[0]
+    zeros = zero_slopes(model, regression, gains.sum(axis=1), sigma, motions)
+    return np.column_stack([gain_error * gains, zero_error * zeros])
+
+
 def zero_slopes(model: Model, regression: Regression, phi: Array, sigma: Array, motions: Sequence[Motion]) -> Array:
     """Return by how much base parameters phi (b,) seem to change per radian of a joint's zero that is off (b, n)."""
     base, robot, slopes = regression.base, model.robot, np.zeros((len(phi), model.robot.n))

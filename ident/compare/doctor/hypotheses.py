@@ -35,6 +35,8 @@ EXTRA = ((0.2, 1.0), (1.0, 1.0), (1.0, 2.0))
 REACH = 3.0
 #: Bodies that CAD leaves out sit on the last link so often: tools, cables, flanges.
 _AT_THE_END = 0.7
+#: What is counted twice is no more of a link's mass than that.
+_PART = 0.6
 #: Bodies too many are as frequent as that, beside those that are left out.
 _TOO_MANY = 0.3
 #: The torque's gain is looked for within this factor, up and down.
@@ -130,7 +132,8 @@ class ExtraBody:
         """
         given = body if self.mass > 0 else -body
         near = np.linalg.norm(given[1:4]) <= REACH * self.radius * given[0]
-        return bool(near) and can_exist_within(given, root) and (self.mass > 0 or can_exist_within(link + body, root))
+        held = self.mass > 0 or (given[0] < _PART * link[0] and can_exist_within(link + body, root))
+        return bool(near) and held and can_exist_within(given, root)
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,8 @@ def touched(move: Move) -> tuple[int, ...]:
     match move:
         case InLinks(_, (_,) as links) | Unexplained((_,) as links) | Swapped(links):
             return links
+        case ExtraBody(link, mass) if mass < 0:
+            return (link,)
     return ()
 
 

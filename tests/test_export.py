@@ -364,4 +364,9 @@ def test_other_refusals(tmp_path):
     negative[c.model.index("lift.viscous")] = -0.1
     with pytest.raises(ModelError, match=r"lift\.viscous is -0\.1, wanted at least 0"):
         written(replace(c.constrained, theta=negative), tmp_path / "out.urdf", robot=c.robot)
+    frame = c.constrained.theta.copy()
+    frame[:10] = 0.0
+    for form, who in (("sdf", "no such link"), ("mjcf", "MuJoCo moves no body")):
+        with pytest.raises(InfeasibleError, match=rf"^{form}: .*{who}.* Of several formats leave this one out\.$"):
+            export_to(form, replace(c.constrained, theta=frame), tmp_path / "x", robot=c.robot, unvalidated=True)
     assert list(tmp_path.iterdir()) == []

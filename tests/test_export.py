@@ -356,6 +356,22 @@ def test_an_inertia_that_is_infeasible_by_a_hair_is_refused(tmp_path):
         written(replace(c.constrained, theta=theta), tmp_path / "beyond.json")
 
 
+def test_the_head_of_a_urdf_names_frames_that_a_simulator_gives_a_mass(tmp_path):
+    from ident.robot import FixedBody
+
+    c = case()
+    robot = replace(c.robot, fixed=())
+    tool = replace(robot, fixed=(FixedBody("tool", 1, Pose.identity()),))
+    plain, with_tool = (
+        export_to("urdf", c.constrained, tmp_path / "r.urdf", robot=r, unvalidated=True).path.read_text()
+        for r in (robot, tool)
+    )
+    assert "PyBullet" not in plain
+    assert with_tool.count("Without inertial: tool. PyBullet") == 1
+    again = export_to("urdf", c.constrained, tmp_path / "s.urdf", source=tmp_path / "r.urdf", unvalidated=True)
+    assert again.path.read_text().count("PyBullet") == 1
+
+
 def test_other_refusals(tmp_path):
     c = case()
     with pytest.raises(ModelError, match="a URDF needs the geometry of the robot"):

@@ -73,6 +73,11 @@ def fit(
     if isinstance(motions, Motion | list | tuple):
         kept = (motions,) if isinstance(motions, Motion) else tuple(motions)
         motions = kept
+    odd = isinstance(motions, str) or not isinstance(motions, Regression | Iterable)
+    for wrong in (m for m in ((motions,) if odd else kept) if not isinstance(m, Motion)):
+        problem = f"motions has {wrong!r}" if isinstance(wrong, str | Path) else f"motions has a {type(wrong).__name__}"
+        fix = "Give what ident.process makes of a log that ident.read_log has read"
+        raise ModelError(f"{problem}, where a Motion is wanted", fix=fix)
     known = _named(motions, feasible=feasible and prior is None) if model is None else model
     if loss == "huber" and not isinstance(motions, Regression):
         if not kept:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +26,7 @@ from sheet_corpus import (
     solidworks,
 )
 
+from ident.cad.sheets.layout import plain
 from ident.cad.sheets.read import LAYOUTS, parse_sheet, read_sheet
 from ident.cad.sheets.readings import to_inertials
 from ident.cad.sheets.sheet import ENTRIES, Number, Sheet, half_widths, printed_unit
@@ -61,6 +63,21 @@ def check_numbers(sheet: Sheet, written: Written) -> None:
         digits, _, exponent = text.lower().partition("e")
         last = 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
         assert float(n.half) == pytest.approx(last / 2 * unit, rel=1e-12)
+
+
+def test_commas_between_thousands_are_read_where_a_point_follows_them():
+    """A comma that may be a decimal mark, or may part the numbers of a vector, is none of them."""
+    text = (Path(__file__).parents[1] / "datasets" / "arm5" / "reports" / "link2.txt").read_text(encoding="utf-8")
+    grouped = re.sub(r"\d{4,}(?=\.)", lambda found: f"{int(found[0]):,}", text)
+    assert "Lzz = 704,486.000" in grouped
+    assert "Izz = 2,516,352.251" in grouped
+    check = [named(parse_sheet(t)) for t in (text, grouped)]
+    assert {k: n.text for k, n in check[0].items()} == {k: n.text for k, n in check[1].items()}
+    for odd in ("125,833", "125833.333,333", "12,5833.333", "0,125.333", "1,2583.333"):
+        with pytest.raises(CadError, match="line 9"):
+            parse_sheet(text.replace("125833.333", odd))
+    row = "Ix = (0.999,-0.050, 0.000)"
+    assert plain(row.replace("0.999,-0.050", "2,345.678,9")) == "Ix = (2,345.678,9, 0.000)"
 
 
 def test_the_corpus_has_every_layout_language_unit_notation_and_precision():

@@ -75,7 +75,11 @@ def printed(seed: int, convention: Convention) -> str:
 
 
 def declared(convention: Convention, sign: str = "# ") -> str:
-    return "".join(f'{sign}{k} = "{getattr(convention, k)}"\n' for k in SI.__dataclass_fields__)
+    return "".join(
+        f'{sign}{k} = "{getattr(convention, k)}"\n'
+        for k in SI.__dataclass_fields__
+        if (k, convention.rows) != ("rows", "links")
+    )
 
 
 @given(seeds, conventions)
@@ -93,6 +97,27 @@ def test_any_convention_gives_the_same_ten_numbers(tmp_path_factory, seed, conve
     np.testing.assert_allclose(cad.inertials[0, 1:4], mass @ at, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(cad.inertials[0, 4:], signed, rtol=1e-12, atol=1e-12)
     assert check_cad(cad)[0].status == "possible"
+
+
+@given(seeds, conventions)
+def test_rows_that_are_parts_of_a_link_are_added_up(tmp_path_factory, seed, convention):
+    path = tmp_path_factory.mktemp("cad") / "cad.csv"
+    rows = [
+        dict(zip(*(x.split(",") for x in printed(s, convention).split()), strict=True)) for s in range(seed, seed + 3)
+    ]
+    rows.insert(1, rows[0] | {"link": "alone"})
+    lines = [",".join(row[k] for k in HEADER.split(",")) for row in rows]
+    path.write_text("\n".join([declared(replace(convention, rows="parts")) + HEADER, *lines]))
+    cad = read_cad(path, ["link1", "alone"])
+    mass, at = (np.concatenate(x) for x in zip(*map(cloud, range(seed, seed + 3)), strict=True))
+    whole = integrals(mass, at, np.zeros(3))
+    tensor = [whole["Ixx"], -whole["Ixy"], -whole["Ixz"], whole["Iyy"], -whole["Iyz"], whole["Izz"]]
+    expected = [mass.sum(), *mass @ at, *tensor]
+    np.testing.assert_allclose(cad.inertials[0], expected, rtol=1e-10, atol=1e-10)
+    assert [cad.table.rows[i].numbers[0].scientific for i in (0, 1)] == [True, "e" in rows[1]["m"]]
+    write_cad(cad, cad.convention, path)  # what is written has one row for each link
+    assert "rows" not in path.read_text()
+    np.testing.assert_allclose(read_cad(path).inertials, cad.inertials, rtol=1e-12, atol=1e-13)
 
 
 @given(seeds, conventions, conventions)

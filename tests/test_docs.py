@@ -124,6 +124,21 @@ def test_equations_stand_in_the_theory_alone():
         assert not re.search(r"\$\S[^$\n]*\S\$", prose), page
 
 
+def test_links_between_pages_hold_in_the_checkout():
+    pages = [
+        p
+        for top in ("", "ident", "docs", "experiments", "datasets")
+        for p in (ROOT / top).glob("**/*.md" if top else "*.md")
+    ]
+    links = []
+    for page in pages:
+        prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        found = re.findall(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)", prose)
+        links += [(page, target) for target in found if not re.match(r"[a-z]+:", target)]
+    assert len(links) > 80
+    assert [f"{page}: {target}" for page, target in links if not (page.parent / target).exists()] == []
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Return the site, built with every warning an error."""

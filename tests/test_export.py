@@ -24,7 +24,7 @@ from ident.estimate.estimate import Estimate
 from ident.export import export_to, formats
 from ident.export.identified import deserved_base, exportable
 from ident.export.urdf import new_urdf
-from ident.model import LoadFriction, Model, Offset, SmoothCoulomb, Spring, Stribeck, Thermal, Viscous, torque
+from ident.model import Coulomb, LoadFriction, Model, Offset, SmoothCoulomb, Spring, Stribeck, Thermal, Viscous, torque
 from ident.model.position import Curve
 from ident.model.springs import Balancer
 from ident.model.term import numbers
@@ -233,7 +233,10 @@ def told_terms(head: str, names: list[str]) -> list:
     for line in head.splitlines():
         for those, own in re.findall(r"((?:[\w]+\.\w+, )*[\w]+\.\w+) \(([^()]*)\)(?=[;:,])", line):
             numbers = {k: float(x) for k, x in (n.rsplit(" ", 1) for n in own.split(", "))}
-            told |= dict.fromkeys(those.split(", "), numbers)
+            told |= {name: dict(numbers) for name in those.split(", ")}
+        if table := re.search(r"Table of (.+), \w+ about its frame's origin: (.*)\.", line):
+            for name in (n for n in names if n in table[1] or n.endswith(f".{table[1]}")):
+                told.setdefault(name, {}).update((k, float(x)) for k, x in re.findall(r"(\d+ \w+) ([^ ,]+)", table[2]))
     split = ((name, *name.rpartition(".")[::2]) for name in names)
     return [restored(kind, told.get(name, {}), (joint,)) for name, joint, kind in split]
 
@@ -271,6 +274,25 @@ def test_a_file_of_parameters_says_all_that_its_joint_terms_need(tmp_path, form)
     np.testing.assert_allclose(
         torque(found, values, q, qd, qdd), torque(model, theta, q, qd, qdd), rtol=1e-9, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_bodies_of_a_load_are_told_once_and_can_be_read(tmp_path, same):
+    rng = np.random.default_rng(5)
+    robot = replace(case().robot, inertials=None)
+    laws = [SmoothCoulomb(0.02, robot.joint_names[:1]), Coulomb(joints=robot.joint_names[1:])]
+    tables = [random_bodies(rng, robot.n).round(6) for _ in laws]
+    model = Model(robot, tuple(LoadFriction.of(tables[0 if same else k], law) for k, law in enumerate(laws)))
+    theta = np.concatenate([random_bodies(rng, robot.n).ravel(), rng.uniform(1, 2, robot.n)])
+    estimate = replace(estimate_of(robot, model, theta), shapes=model.shapes)
+    text = export_to("csv", estimate, tmp_path / "p.csv", robot=robot).path.read_text()
+    head = [line for line in text.splitlines() if line.startswith("#")]
+    assert sum("1 hx -" in line or re.search(r"1 hx [\d.]", line) is not None for line in head) == 2 - same
+    assert max(map(len, head)) < 500
+    names = model.names[10 * robot.n :]
+    found = Model(robot, tuple(told_terms("\n".join(head), names)))
+    q, qd, qdd = states(rng, robot.n)
+    np.testing.assert_allclose(torque(found, theta, q, qd, qdd), torque(model, theta, q, qd, qdd), rtol=1e-9)
 
 
 def test_a_file_without_a_term_says_that_the_validation_had_it_and_its_law_once(tmp_path):
@@ -334,6 +356,22 @@ def test_an_inertia_that_is_infeasible_by_a_hair_is_refused(tmp_path):
         written(replace(c.constrained, theta=theta), tmp_path / "beyond.json")
 
 
+def test_the_head_of_a_urdf_names_frames_that_a_simulator_gives_a_mass(tmp_path):
+    from ident.robot import FixedBody
+
+    c = case()
+    robot = replace(c.robot, fixed=())
+    tool = replace(robot, fixed=(FixedBody("tool", 1, Pose.identity()),))
+    plain, with_tool = (
+        export_to("urdf", c.constrained, tmp_path / "r.urdf", robot=r, unvalidated=True).path.read_text()
+        for r in (robot, tool)
+    )
+    assert "PyBullet" not in plain
+    assert with_tool.count("Without inertial: tool. PyBullet") == 1
+    again = export_to("urdf", c.constrained, tmp_path / "s.urdf", source=tmp_path / "r.urdf", unvalidated=True)
+    assert again.path.read_text().count("PyBullet") == 1
+
+
 def test_other_refusals(tmp_path):
     c = case()
     with pytest.raises(ModelError, match="a URDF needs the geometry of the robot"):
@@ -342,4 +380,9 @@ def test_other_refusals(tmp_path):
     negative[c.model.index("lift.viscous")] = -0.1
     with pytest.raises(ModelError, match=r"lift\.viscous is -0\.1, wanted at least 0"):
         written(replace(c.constrained, theta=negative), tmp_path / "out.urdf", robot=c.robot)
+    frame = c.constrained.theta.copy()
+    frame[:10] = 0.0
+    for form, who in (("sdf", "no such link"), ("mjcf", "MuJoCo moves no body")):
+        with pytest.raises(InfeasibleError, match=rf"^{form}: .*{who}.* Of several formats leave this one out\.$"):
+            export_to(form, replace(c.constrained, theta=frame), tmp_path / "x", robot=c.robot, unvalidated=True)
     assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,7 +167,9 @@ def test_arrays_that_do_not_fit_are_one_sentence():
     c, a = case(), motion()
     Y, names = regressor(c.model, a.q, a.qd, a.qdd), c.model.names
     for message, arrays in {
-        "Y must have shape (any, any, 41), got (900, 3, 40)": (Y[:, :, :-1], a.tau, names),
+        "names has 41, and Y of shape (900, 3, 40) has 40 columns": (Y[:, :, :-1], a.tau, names),
+        "names has 40, and Y of shape (900, 3, 41) has 41 columns. Give one name": (Y, a.tau, names[:-1]),
+        "Y must have shape (any, any, 41), got (41,)": (Y[0, 0], a.tau, names),
         "tau must have shape (900, 3), got (899, 3)": (Y, a.tau[1:], names),
         "stands twice": (Y, a.tau, (*names[:-1], names[0])),
         "groups must have shape (900,), got (3,)": (Y, a.tau, names, [1, 2, 3]),
@@ -176,6 +179,13 @@ def test_arrays_that_do_not_fit_are_one_sentence():
         message = message.replace("41", str(len(names))).replace("40", str(len(names) - 1))
         with pytest.raises(RegressionError, match=re.escape(message)):
             ident.regression_from(*arrays)
+
+
+def test_what_is_no_motion_is_one_sentence():
+    c, a = case(), motion()
+    for given, said in (("excitation", "'excitation'"), ([a, Path("a.csv")], "a.csv"), (3.0, "a float")):
+        with pytest.raises(ModelError, match=rf"motions has .*{said}.*, where a Motion is wanted\. Give what"):
+            ident.fit(c.model, given)
 
 
 @pytest.mark.slow

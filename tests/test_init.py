@@ -1593,6 +1593,40 @@ def test_a_written_robot_goes_where_the_rest_fails(here):
     assert [path.name for path in here.iterdir()] == ["log.csv"]
 
 
+def test_what_run_stops_at_in_reports_and_tables_is_told(here):
+    """A folder without a report of each link, with one too many, or whose products have no sign; foreign columns."""
+    arm(here)
+    t, q, _, tau = log(here)
+    pd.DataFrame({"t": t, **columns("q{}", q), **columns("tau{}", tau)}).to_csv("log.csv", index=False)
+    undecided = pathlib.Path(__file__).parent / "broken" / "cad_reports" / "sign_undecided.txt"
+    sound = pathlib.Path(__file__).parents[1] / "datasets" / "arm5" / "reports" / "link1.txt"
+    links = read_urdf(here / "arm.urdf").links
+
+    def problem(cad: str) -> str:
+        started = pipelines.init("arm.urdf", ["log.csv", cad])
+        for file in started.files:
+            file.unlink()
+        told = [said.removeprefix("PROBLEM, which `ident run` will stop at: ") for said in started.told]
+        return next((said for said, whole in zip(told, started.told, strict=True) if said != whole), "")
+
+    (here / "reports").mkdir()
+    for link in links:
+        shutil.copy(sound, here / "reports" / f"{link}.txt")
+    assert problem("reports") == ""
+    shutil.copy(sound, here / "reports" / f"{links[0]}_motor.txt")
+    assert f"the robot has no link '{links[0]}_motor'" in problem("reports")
+    (here / "reports" / f"{links[0]}_motor.txt").unlink()
+    (here / "reports" / f"{links[0]}.txt").unlink()
+    assert f"no row for '{links[0]}'" in problem("reports")
+    shutil.copy(undecided, here / "reports" / f"{links[0]}.txt")
+    assert "`ident cad read FOLDER --products tensor -o cad.csv`, then cad = " in problem("reports")
+    (here / "cad.csv").write_text("Glied;Masse [kg];Ixx [kg mm²];Ixy;Ixz;Iyy;Iyz;Izz\nupper;1,5;1;0;0;1;0;1\n")
+    assert problem("cad.csv").startswith("cad.csv, mass, length, tensor_at, products: not declared")
+    (here / "cad.xlsx").write_bytes(b"PK")
+    with pytest.raises(LogError, match="Save its table, of a log or of CAD, as"):
+        pipelines.init("arm.urdf", ["log.csv", "cad.xlsx"])
+
+
 def test_a_cad_table_that_no_robot_has_says_nothing_of_torques(here):
     """In g where kg is declared, it made kN m of torques, and a right verdict of bodies a thousand times too heavy."""
     arm(here)

@@ -265,7 +265,11 @@ def _units() -> list[str]:
 
 
 def _cad() -> str:
-    lines = ["# cad.csv, cad.toml: what CAD says", "", "One line (or one table `[[link]]`) for each link."]
+    lines = [
+        "# cad.csv, cad.toml: what CAD says",
+        "",
+        "One line (or one table `[[link]]`) for each link, or for each of its parts.",
+    ]
     lines += [
         " What the numbers mean is declared, never guessed: "
         + 'in cad.csv by lines `# key = "value"` at the top, in cad.toml by `[convention]`.',
@@ -277,6 +281,7 @@ def _cad() -> str:
         "length": convention.LENGTH,
         "tensor_at": convention.TENSOR_AT,
         "products": convention.PRODUCTS,
+        "rows": convention.ROWS,
     }
     for field, told in asking.of_fields(convention.Convention):
         some = "a unit of mass and one of length squared, such as `kg mm^2`; `kgf cm s^2`, `lbf in s^2`, `lbf ft s^2`"

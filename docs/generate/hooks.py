@@ -16,7 +16,7 @@ from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from repository import ROOT, readmes, relinked, title
+from repository import MADE_OF, ROOT, readmes, relinked, title
 
 #: Pages of the site by path in the repository, and the other way round.
 _PAGES: dict[str, str] = {}
@@ -62,6 +62,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         texts[page] = text
     _PAGES.update({f"docs/{page}": page for page in texts})
     _PAGES.update({page.replace(".md", ".ipynb"): page for page in texts if page.startswith("notebooks/")})
+    _PAGES.update(MADE_OF)
     for path, page in readmes().items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))

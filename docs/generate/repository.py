@@ -11,6 +11,14 @@ ROOT = Path(__file__).parents[2]
 #: Links and images of Markdown, and what they point to.
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 
+#: Files of the repository that the site has a generated page for: a link to one is one to that page there.
+MADE_OF = {
+    **{f"docs/examples/{name}.toml": f"formats/{name}.md" for name in ("experiment", "dataset", "cad")},
+    "ident/cli/answers.schema.json": "formats/answers.md",
+    "ident/pipelines/__init__.pyi": "python/pipelines.md",
+    "tests/broken": "guide/messages.md",
+}
+
 
 def readmes() -> dict[str, str]:
     """Return the repository's pages that the site includes, and where: {path in the repository: page}."""

@@ -120,7 +120,7 @@ def write_cad(cad: Cad, convention: Convention, path: str | Path) -> None:
     place in a CSV table and are left out. Raises CadError for a link without mass but with a first moment,
     InputError when the file cannot be written.
     """
-    declared = [f'{key} = "{value}"' for key, value in asdict(convention).items()]
+    declared = [f'{key} = "{value}"' for key, value in asdict(convention).items() if key != "rows"]
     both = zip(cad.links, cad.exact(), strict=True)
     rows = [(link, *(repr(float(x)) for x in _as_declared(link, exact, convention))) for link, exact in both]
     if Path(path).suffix != ".toml":

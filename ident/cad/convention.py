@@ -53,9 +53,10 @@ def normal(unit: str) -> str:
 
 TENSOR_AT = ("center_of_mass", "link_origin")
 PRODUCTS = ("tensor", "positive")
+ROWS = ("links", "parts")
 
 _UNITS = {"mass": MASS, "length": LENGTH, "inertia": INERTIA}
-_WORDS = {"tensor_at": TENSOR_AT, "products": PRODUCTS}
+_WORDS = {"tensor_at": TENSOR_AT, "products": PRODUCTS, "rows": ROWS}
 
 #: What to write for each key, when it is missing.
 _WANTED = {
@@ -64,12 +65,13 @@ _WANTED = {
     "inertia": '"kg mm^2", or "kg m^2", "g mm^2", "lb in^2" and others',
     "tensor_at": '"center_of_mass" or "link_origin", the point that the tensor is taken at',
     "products": '"tensor" where Ixy = -integral of x y dm, or "positive" where Ixy = +integral of x y dm',
+    "rows": '"parts" where several rows may be parts of one link, else "links"',
 }
 
 
 @dataclass(frozen=True)
 class Convention:
-    """What one table declares; nothing has a default. Raises CadError for an unknown unit or word."""
+    """What one table declares; nothing about its numbers has a default. Raises CadError for an unknown unit or word."""
 
     mass: str
     """Unit of masses."""
@@ -83,6 +85,8 @@ class Convention:
     """"tensor" where Ixy = -integral of x y dm; "positive" where Ixy = +integral of x y dm, as SolidWorks prints by
     default.
     """
+    rows: Literal["links", "parts"] = "links"
+    """"parts" where a link may have several rows, the parts of it, all in the link's frame: they are added up."""
 
     def __post_init__(self) -> None:
         check(asdict(self))
@@ -126,11 +130,11 @@ def check(given: Mapping[str, Any], error: Error = CadError, prefix: str = "", s
     """
     refuse_unknown(given, _WANTED, " of the convention", error, prefix)
     lines = {key: f"{sign}{key} = {wanted}" for key, wanted in _WANTED.items()}
-    if missing := [key for key in _WANTED if key not in given]:
+    if missing := [key for key in _WANTED if key not in (*given, "rows")]:
         fix = f"Write {'; '.join(lines[key] for key in missing)}"
         raise error("not declared, and nothing is assumed", key=", ".join(prefix + key for key in missing), fix=fix)
-    for key, line in lines.items():
-        wrong, value, fix = partial(error, key=prefix + key), given[key], f"Write {line}"
+    for key, value in given.items():
+        wrong, fix = partial(error, key=prefix + key), f"Write {lines[key]}"
         if not isinstance(value, str):
             raise wrong("wanted a text in quotes", fix=fix)
         if key in _WORDS and value not in _WORDS[key]:

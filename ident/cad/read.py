@@ -1,8 +1,9 @@
 """Reads CAD numbers from whatever holds them, tables in CSV and TOML files first of all.
 
 CSV: lines that begin with `#` above the header hold the convention as TOML (a remark begins with `##`), then a header,
-its columns in any order, and one row per link, as `docs/examples/cad.csv`; units may stand in the header, and cells may
-be separated by semicolons or tabs, then with commas in numbers. TOML: the same keys in a table [convention];
+its columns in any order, and one row per link, as `docs/examples/cad.csv` (with rows = "parts" one per part); units may
+stand in the header, and cells may be separated by semicolons or tabs, then with commas in numbers. TOML: the same keys
+in a table [convention];
 one [[link]] per link with `name` and the ten numbers, or `table = "FILE.csv"` beside it, which may declare them itself;
 and joint values [joint.NAME], where CAD or data sheets give them, always in SI, as `docs/examples/cad.toml`.
 
@@ -15,6 +16,7 @@ import csv
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +25,7 @@ import numpy as np
 
 from ident.arrays import Array
 from ident.cad.convention import Convention, Error, convention_from, normal, refuse_unknown
-from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, read_bytes
+from ident.cad.table import COLUMNS, Cad, Printed, Row, Table, cad_of, printed, read_bytes
 from ident.errors import CadError, RobotError, cut, require_known
 from ident.files import csv_name
 from ident.model.standard import Offset
@@ -48,7 +50,7 @@ def read_cad(path: str | Path, robot_links: Sequence[str] | None = None) -> Cad:
     data = read_bytes(path)
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        table = _read_csv(_text(data, path), path.name)
+        table = _added(_read_csv(_text(data, path), path.name), path.name)
         cad = cad_of(table, path.name, hashlib.sha256(data).hexdigest())
     elif suffix == ".toml":
         cad = _read_toml(data, path)
@@ -74,10 +76,10 @@ def _read_toml(data: bytes, path: Path) -> Cad:
     if "table" in given:
         inner = _inside(given["table"], path)
         more = read_bytes(inner)
-        table = _read_csv(_text(more, inner), inner.name, file, given.get("convention", {}))
+        table = _added(_read_csv(_text(more, inner), inner.name, file, given.get("convention", {})), inner.name)
         return cad_of(table, inner.name, hashlib.sha256(data + more).hexdigest(), joint_values)
     convention = convention_from(given.get("convention", {}), error, "convention.")
-    table = Table(convention, _toml_rows(given["link"], text, error))
+    table = _added(Table(convention, _toml_rows(given["link"], text, error)), file)
     return cad_of(table, file, hashlib.sha256(data).hexdigest(), joint_values)
 
 
@@ -219,6 +221,33 @@ def _checked(rows: list[Row], error: Error) -> tuple[Row, ...]:
     if not rows:
         raise error("the table has no links", fix="Write one row for each link")
     return tuple(rows)
+
+
+def _added(table: Table, file: str) -> Table:
+    """Return a table whose rows are parts as one of links: those of one link added up about its origin, 12 digits each.
+
+    Raises CadError for parts that cannot exist, which a sum hides, and for one that is given twice.
+    """
+    if table.convention.rows == "links":
+        return table
+    convention, bodies, found = replace(table.convention, rows="links"), table.bodies(), dict[str, list[int]]()
+    for i, row in enumerate(table.rows):
+        if any((bodies[k] == bodies[i]).all() for k in found.get(row.link, [])):
+            raise CadError(
+                f"a part of link '{row.link}' is given twice", file=file, line=row.line, fix="Keep one of them"
+            )
+        found.setdefault(row.link, []).append(i)
+    parts = [(f"{link}, part {n}", k) for link, of in found.items() if len(of) > 1 for n, k in enumerate(of, 1)]
+    if parts:
+        from ident.cad.check import require_consistent
+
+        require_consistent(cad_of(Table(convention, tuple(replace(table.rows[k], link=n) for n, k in parts)), file))
+    sums = [(table.rows[of[0]], of, printed(bodies[of].sum(axis=0), convention)) for of in found.values()]
+    rows = (
+        replace(row, numbers=tuple(Printed(f"{x:.11e}") for x in total)) if len(of) > 1 else row
+        for row, of, total in sums
+    )
+    return Table(convention, tuple(rows))
 
 
 def _name(text: str, error: Error) -> str:

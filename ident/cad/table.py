@@ -218,6 +218,14 @@ class Table:
             found.append((m, m * x, m * y, m * z, *(a + b for a, b in zip(tensor, shift, strict=True))))
         return tuple(found)
 
+    def bodies(self) -> Array:
+        """Return the ten inertials of each row (n, 10) in SI, bodies within the rounding of what cannot exist."""
+        found = np.array([[float(x) for x in row] for row in self.exact()]).reshape(-1, 10)
+        for i, exact in enumerate(self.exact()):
+            if not can_exist(exact) and (body := self.within_rounding(i)) is not None:
+                found[i] = body
+        return found
+
     def within_rounding(self, i: int) -> Array | None:
         """Return a body (10,) that the numbers of link i may be rounded from, None where there is none [SI]."""
         printed, halves = self._si([n.value for n in self.rows[i].numbers]), self._si(self.rounding()[i])
@@ -306,7 +314,10 @@ class Cad:
         for i, link in enumerate(links):
             if link in links[:i]:
                 error = partial(CadError, file=self.source or None, line=self.line(i))
-                raise error(f"link '{link}' is given twice", fix="Keep one of them")
+                alike = (self.inertials[i] == self.inertials[links.index(link)]).all()
+                key = f'{"# " * self.source.endswith(".csv")}rows = "parts"'
+                parts = f", or, where they are parts of it, write {key} beside the units: they are added up"
+                raise error(f"link '{link}' is given twice", fix="Keep one of them" + parts * (not alike))
 
     @property
     def convention(self) -> Convention:
@@ -361,12 +372,7 @@ def cad_of(table: Table, source: str = "", sha256: str = "", joint_values: Mappi
 
     A body that cannot exist as printed, but within the rounding of its digits, is one that can; others stay as printed.
     """
-    inertials = np.array([[float(x) for x in row] for row in table.exact()]).reshape(-1, 10)
-    for i, exact in enumerate(table.exact()):
-        if not can_exist(exact):
-            body = table.within_rounding(i)
-            inertials[i] = inertials[i] if body is None else body
-    return Cad(tuple(r.link for r in table.rows), inertials, source, sha256, joint_values or {}, table)
+    return Cad(tuple(r.link for r in table.rows), table.bodies(), source, sha256, joint_values or {}, table)
 
 
 def _listed(names: Sequence[str]) -> str:

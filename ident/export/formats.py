@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ident.errors import InputError, require_known
+from ident.errors import InfeasibleError, InputError, require_known
 from ident.estimate.estimate import Estimate
 from ident.export import parameters
 from ident.export import robotics_toolbox as rtb
@@ -173,5 +173,9 @@ def export_to(
         robot = estimate.corrected(robot)
     kept = given is not None and form.keeps
     item = identified(estimate, robot=robot, source=given, when=when, unvalidated=unvalidated, kept=kept)
-    content, notes = form.write(item)
+    try:
+        content, notes = form.write(item)
+    except InfeasibleError as cause:
+        out = "" if given else " Of several formats leave this one out."
+        raise InfeasibleError(f"{name}: {cause}{out}", estimate=estimate) from cause
     return Exported(write_whole(path, content), notes)

@@ -220,14 +220,24 @@ def _calibrated(estimate: Estimate, kept: bool) -> tuple[str, ...]:
 
 
 def _laws(estimate: Estimate) -> list[str]:
-    """Return the laws of parameters that have numbers beside them, with these: without, their values mean nothing."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """Return the laws of parameters that have numbers beside them, with these: without, their values mean nothing.
+
+    The bodies of a load are the same for many joints: they come once, behind the laws, a line each.
+    """
+    found, tables = dict[str, dict[str, list[str]]](), dict[tuple[str, ...], list[str]]()
     for name in estimate.base.standard:
         if (own := estimate.shapes.get(name)) and (law := law_of(name, own)):
-            told = ", ".join(f"{number} {x:.10g}" for number, x in own.items())
-            found.setdefault(law, {}).setdefault(told, []).append(name)
-    each = {law: [f"{', '.join(names)} ({told})" for told, names in same.items()] for law, same in found.items()}
-    return [f"{', '.join(who)}: {law}." for law, who in each.items()]
+            told = ", ".join(f"{number} {x:.10g}" for number, x in own.items() if " " not in number)
+            found.setdefault(law, {}).setdefault(f" ({told})" if told else "", []).append(name)
+            if bodies := tuple(f"{number} {x:.10g}" for number, x in own.items() if " " in number):
+                tables.setdefault(bodies, []).append(name)
+    each = {law: [f"{', '.join(names)}{told}" for told, names in same.items()] for law, same in found.items()}
+    lines = [f"{', '.join(who)}: {law}." for law, who in each.items()]
+    for bodies, names in tables.items():
+        of = ", ".join(names) if len(tables) > 1 else names[0].rpartition(".")[2]
+        whose = (f"Table of {of}, {link} about its frame's origin" for link in estimate.links)
+        lines += [f"{who}: {', '.join(bodies[10 * i : 10 * i + 10])}." for i, who in enumerate(whose)]
+    return lines
 
 
 def moved(body: Array, pose: Pose) -> Array:

@@ -79,7 +79,7 @@ def dh_table(robot: Robot) -> Table:
     raise ModelError(f"the frame of joint '{joint.name}' follows neither standard nor modified DH", fix=_OTHERS)
 
 
-_OTHERS = "Export a format with free frames, such as urdf, or describe the robot by a DH table"
+_OTHERS = "Export a format with free frames, such as urdf (of several leave this out), or give the robot as a DH table"
 
 
 def _standard(joint: Joint, sign: int, first: bool) -> tuple[Row, Pose] | None:

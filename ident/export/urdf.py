@@ -36,7 +36,8 @@ def write_identified_urdf(item: Identified) -> Written:
     head, more = _about(item)
     notes = (*massless, *more)
     item.per_joint(ARMATURE)  # refused where negative, as for the other simulators
-    start, end, comment = commented(content, parse_xml(content), xml_comment((*head, *CONVENTIONS, *notes)))
+    about = (*head, *CONVENTIONS, *_frames(parse_document(content)), *notes)
+    start, end, comment = commented(content, parse_xml(content), xml_comment(about))
     return exchanged(content, [(start, end, comment)]), notes
 
 
@@ -101,6 +102,13 @@ def _about(item: Identified) -> tuple[tuple[str, ...], tuple[str, ...]]:
     elif item.source is not None and (held := _held(parse_document(item.source.data), item.estimate)):
         notes.append(f"Held at zero, as no robot file is given that says where: {', '.join(held)}.")
     return head, tuple(notes)
+
+
+def _frames(urdf: Urdf) -> list[str]:
+    """Return what is to be known of links without <inertial>, whose mass readers do not all take for 0."""
+    names = [link.name for link in urdf.links.values() if link.inertial is None and link.name != urdf.root]
+    told = f"Without inertial: {', '.join(names)}. PyBullet 3.2.7 takes 1 kg for each: give them one of mass 0 for it."
+    return [told] if names else []
 
 
 def _held(urdf: Urdf, estimate: Estimate) -> list[str]:

@@ -97,7 +97,9 @@ def read_raw(path: Path) -> tuple[RawTable, ...]:
         raise LogError("is empty", file=path, fix="Nothing was recorded, or the copy failed: give the whole file")
     found = format_of(path)
     if found is None:
-        raise LogError(f"'{path.suffix.lower()}' files cannot be read", file=path, fix=f"Use one of: {endings()}")
+        sheet = path.suffix.lower() in (".xlsx", ".xls", ".xlsm", ".ods")
+        fix = "Save its table, of a log or of CAD, as .csv" if sheet else f"Use one of: {endings()}"
+        raise LogError(f"'{path.suffix.lower()}' files cannot be read", file=path, fix=fix)
     if found.lines:
         read = [_text_table(path)]
     elif path.suffix.lower() == ".parquet":

@@ -21,7 +21,7 @@ from ident.logs.names import apart, names_joint
 from ident.logs.recognised import Family, clocks, fitting_units, leave, scales, units_of, windows, within
 from ident.pipelines.questions import Asked, numbers_in, words
 from ident.robot import Robot
-from ident.robot.robot import Transmission
+from ident.robot.robot import DESCRIPTIONS, Transmission
 from ident.robot.urdf import read_description
 from ident.robot.xml import At
 
@@ -322,16 +322,16 @@ def _rows(arm: Arm, size: int) -> Iterator[tuple[str, ...]]:
 
 
 def misfit(cad: Path | None, robot: Robot) -> list[str]:
-    """Say why a CAD table is not one of this robot, or of none, if so; a folder of reports is read by `ident run`."""
-    from ident.cad import read_cad
+    """Say why a CAD table or a folder of reports is not one of this robot, or of none, if so."""
+    from ident.cad import read_source, require_consistent
 
-    if cad is None or cad.suffix.lower() not in (".csv", ".toml"):
+    if cad is None or cad.suffix.lower() in DESCRIPTIONS:
         return []
     try:
-        read_cad(cad).for_robot(robot)
-        doubts = doubted(cad)
+        require_consistent(read_source(cad, robot))
+        doubts = [] if cad.is_dir() else doubted(cad)
     except IdentError as cause:
-        return [f"PROBLEM, which `ident run` will stop at: {cause}"]
+        return [f"PROBLEM, which `ident run` will stop at: {' '.join(str(cause).split())}"]
     return [f"PROBLEM: {cad.name}: {doubts[0]}; torques are taken without it"] if doubts else []
 
 

@@ -69,7 +69,7 @@ def _is_table_of_cad(file: Path) -> bool:
         lines = stream.read(4096).decode("utf-8", "replace").lower().splitlines()
     head = next((line for line in lines if line.strip() and not line.lstrip('" ').startswith("#")), "")
     columns = {column_of(word.strip('" '))[0] for word in head.split(separator_of(head))}
-    return "link" in columns and bool(columns & {"m", "Ixx"})
+    return ("link" in columns and bool(columns & {"m", "Ixx"})) or {"Ixx", "Iyy", "Izz"} <= columns
 
 
 _HEAD = """\

@@ -90,6 +90,9 @@ def regression_from(
     finite.
     """
     Y = np.asarray(Y, dtype=np.float64)
+    if Y.ndim in (2, 3) and Y.shape[-1] != len(names):
+        problem = f"names has {len(names)}, and Y of shape {Y.shape} has {Y.shape[-1]} columns"
+        raise RegressionError(problem, fix="Give one name for each column of Y, in their order")
     Y = frozen(Y[:, None] if Y.ndim == 2 else Y, (None, None, len(names)), "Y", RegressionError)
     N, n, p = Y.shape
     tau = np.asarray(tau, dtype=np.float64)

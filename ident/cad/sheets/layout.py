@@ -25,7 +25,9 @@ LINE_END = re.compile(r"(\r\n|[\r\n\v\u2028])")
 
 _LONGEST = 1000  # characters; patterns are tried on no longer line
 
-_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+\.|\d{1,3}(?:\.\d{3})+,|\d(?:['’ ]\d{3})+\b")
+#: Thousands that can be nothing else: the point behind them is the decimal mark, and no bracket begins a vector there.
+_THOUSANDS = re.compile(r"(?<![\d.,(])[1-9]\d{0,2}(?:,\d{3})+(?=\.\d)")
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+[., ]|\d{1,3}(?:\.\d{3})+,|\d(?:['’ ]\d{3})+\b")
 
 What = Literal[
     "name", "configuration", "frame", "skip", "density", "mass", "volume", "area", "center", "coordinate",
@@ -54,9 +56,9 @@ class Layout:
 
 
 def plain(line: str) -> str:
-    """Return a line with full-width letters, digits and signs made plain, and each blank a space."""
+    """Return a line with full-width letters, digits and signs made plain, blanks as spaces, no commas in thousands."""
     text = unicodedata.normalize("NFKC", line).replace("−", "-").replace("–", "-").replace("。", ".")
-    return " ".join(text.replace("²", "2").split())
+    return _THOUSANDS.sub(lambda found: found[0].replace(",", ""), " ".join(text.replace("²", "2").split()))
 
 
 def matches(layout: Layout, lines: list[str]) -> bool:

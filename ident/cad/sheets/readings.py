@@ -241,7 +241,8 @@ def products_of(sheet: Sheet) -> Products:
     if not unsigned(sheet):
         return "tensor"
     problem = f"the sign of the products of inertia {UNDECIDED}: {why_undecided(sheet)}"
-    fix = "Say which: --products tensor where Ixy = -integral of x y dm, --products positive where it is +integral"
+    which = "--products tensor where Ixy = -integral of x y dm, --products positive where it is +integral"
+    fix = f'Say which, {which}: `ident cad read FOLDER --products tensor -o cad.csv`, then cad = "cad.csv"'
     raise CadError(problem, file=sheet.source, line=sheet.tensor[1].line, fix=fix)
 
 

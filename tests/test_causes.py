@@ -26,7 +26,7 @@ from ident.compare.causes.sought import parts, signs
 from ident.compare.causes.tables import Table, table_search
 from ident.compare.causes.touches import MEND, ROBUST, touched
 from ident.compare.causes.traces import explained
-from ident.compare.causes.weighing import Weighed, Weigher
+from ident.compare.causes.weighing import Tried, Weighed, Weigher
 from ident.compare.doctor import doctor
 from ident.estimate import cad_prior, neutral_prior
 from ident.estimate.estimate import NamedCause
@@ -1023,3 +1023,16 @@ def test_errors_that_are_equal_with_and_without_a_cause_are_left_out() -> None:
     cause.after = 0.01
     told = outcome_text._cause(cause, "cad.csv", "robot.urdf")[1]
     assert told == "    what CAD predicts misses 2.01 %, without that 1 %; odds 10^29 to 1"
+
+
+def test_what_explained_less_than_nothing_is_tried_again_only_after_something_large() -> None:
+    tried = Tried()
+    assert not tried.hopeless("swap")
+    assert tried.tell("swap", -400.0) == -400.0
+    tried.tell("sign", -10.0)
+    assert tried.hopeless("swap")
+    assert not tried.hopeless("sign")
+    tried.since(100.0)  # which may hide as much again
+    assert tried.hopeless("swap")
+    tried.least = -100.0  # links that can exist explain so much less
+    assert not tried.hopeless("swap")

@@ -311,6 +311,37 @@ def test_a_body_that_cad_leaves_out_of_an_inner_link_is_named_there():
     assert (fault.kind, fault.move.link) == ("extra", i)
 
 
+@pytest.mark.parametrize("factor", [2.7, 7.85, 1 / 3.0])
+def test_one_density_of_a_whole_table_is_named_with_its_factor(factor):
+    c = case(8, 0)
+    found = doctor(searching(c.model, compress(c.model, c.motion), c.cad / factor))
+    (fault,) = found.faults
+    assert (fault.where, fault.kind, fault.move.part) == ("the whole table", "override", "density")
+    assert fault.move.asked[0] == pytest.approx(factor, rel=0.03)
+    np.testing.assert_allclose(found.corrected, c.cad * fault.move.asked[0] / factor, rtol=1e-9, atol=1e-12)
+    assert "cannot be told apart by any motion" in found.notes[-1]
+
+
+def test_a_unit_of_a_whole_table_is_no_density():
+    c = case(8, 0)
+    (fault,) = doctor(searching(c.model, compress(c.model, c.motion), c.cad * 0.45359237)).faults
+    assert (fault.where, fault.kind) == ("the whole table", "unit")
+
+
+@pytest.mark.parametrize("seed", [8, 13])
+def test_a_body_near_the_axis_of_a_joint_may_be_of_either_link(seed):
+    c = case(seed, 0)
+    i = c.model.robot.n - 2
+    joint, table = c.model.robot.joints[i], c.bodies.copy()
+    lacks = from_com(0.5 * c.bodies[i, 0], 0.1 * joint.axis, 1e-3 * np.eye(3))
+    table[i] -= lacks
+    found = doctor(searching(c.model, compress(c.model, c.motion), table))
+    (fault,) = found.faults
+    parent = c.model.robot.links[joint.parent]
+    said = {fault.where, *(rival.partition(":")[0] for rival in fault.rivals)}
+    assert {c.model.robot.links[i], parent} <= said, fault
+
+
 def test_a_component_that_cad_counts_twice_is_named_at_its_link():
     c = case(8, 0)
     i = c.model.robot.n - 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import complex_dynamics
 import numpy as np
@@ -240,9 +241,9 @@ def test_without_cad_the_load_is_that_of_the_links_that_are_fitted(share):
 RUBBING = {"shoulder.load_friction": 0.1, "elbow.load_friction": 0.2}
 
 
-@pytest.mark.slow
-def test_an_experiment_without_cad_identifies_the_load_and_reads_it_back(tmp_path, sketched):
-    folder = written(tmp_path, "load_friction = true")
+def rubbing_logs(folder: Path) -> Path:
+    """Return an experiment, its logs those of an arm with friction that grows with load, its [model] with that."""
+    written(folder, "load_friction = true")
     known = load(read_experiment(folder))
     truth = TRUE | RUBBING
     bodies = np.array([truth[x] for x in known.model.names[: known.model.n_rigid]]).reshape(-1, 10)
@@ -254,6 +255,24 @@ def test_an_experiment_without_cad_identifies_the_load_and_reads_it_back(tmp_pat
         tau = torque(model, [truth[name] for name in model.names], *x)
         tau += 0.02 * np.random.default_rng(seed).standard_normal(tau.shape)
         np.savetxt(folder / f"{name}.csv", np.column_stack([t, x[0], tau]), fmt="%.9g", delimiter=",")
+    return folder
+
+
+@pytest.mark.slow
+def test_friction_is_chosen_anew_with_the_load_of_a_table_whose_mistake_is_sure(tmp_path, sketched):
+    folder = rubbing_logs(tmp_path)
+    file, cad = folder / "experiment.toml", folder / "cad.csv"
+    file.write_text(file.read_text().partition("[model]")[0])
+    cad.write_text(cad.read_text().replace("lower,1.0", "lower,1000"))
+    result = run(read_experiment(folder))
+    assert [cause.where for cause in result.estimate.noted] == ["lower"]
+    for name, value in RUBBING.items():
+        assert result.estimate.value(name) == pytest.approx(value, abs=0.03)
+
+
+@pytest.mark.slow
+def test_an_experiment_without_cad_identifies_the_load_and_reads_it_back(tmp_path, sketched):
+    folder = rubbing_logs(tmp_path)
     file = folder / "experiment.toml"
     file.write_text(file.read_text().replace('cad = "cad.csv"\n', ""))
     result = run(read_experiment(folder))

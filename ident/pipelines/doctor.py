@@ -288,7 +288,7 @@ def _weighed(result: Result, motions: Sequence[Motion], tell: Tell) -> tuple[Est
         seen, found = with_bodies(loaded, tell, seen)
         found = found or causes_of(seen, loaded)  # bodies stand for what the model lacks
     if not found and seen.diagnosis is not None:  # the table has been asked
-        return replace(estimate, causes=()), tuple(_differs(result)), None
+        return replace(estimate, causes=()), tuple(_differs(result, seen.diagnosis)), None
     if not found:
         return _of_known_bodies(result, estimate, table, motions, tell, seen)
     of_table, springs = tuple(c for c in found if c.by_table), _springs(found, loaded)
@@ -331,17 +331,19 @@ def _of_known_bodies(
     """Return what `doctored` does where only CAD's bodies may tell; table: theirs, if doubted; asked: seen without."""
     loaded = result.loaded
     found, of_cad, prior = tuple[NamedCause, ...](), tuple[Cause, ...](), None
-    late, elsewhere = 0.0, False
+    late, elsewhere, diagnosis = 0.0, False, None if asked is None else asked.diagnosis
     if known_well(result):
         whole, found = with_bodies(loaded, tell, asked)
+        diagnosis = whole.diagnosis
         found, late = _how_late(loaded, found, whole)
         of_cad = tuple(c for c in whole.causes if c.mistake.file == "table" and not c.ordinary and c.asserted)
-        prior = mended_prior(loaded, whole.diagnosis) if whole.diagnosis else None
+        prior = mended_prior(loaded, diagnosis) if diagnosis else None
     elif table is not None and result.regression is not None:
-        of_cad, prior, elsewhere = corrected(loaded, result.regression, motions, table)
+        of_cad, diagnosis, elsewhere = corrected(loaded, result.regression, motions, table)
+        prior = mended_prior(loaded, diagnosis) if of_cad and not elsewhere else None
         found = with_bodies(loaded, tell, asked)[1] if elsewhere else ()
     if found or elsewhere or not of_cad:
-        told = () if found else tuple(_differs(result))
+        told = () if found else tuple(_differs(result, diagnosis))
         return replace(estimate, causes=found), told, Anew(late, _springs(found, loaded))
     named = tuple(_named(c, loaded) for c in of_cad)
     told = tuple(Warned("PROBLEM", f"table: {c.what}", str(c)) for c in named)
@@ -360,15 +362,16 @@ def _of_own_model(loaded: Loaded, causes: Sequence[NamedCause], tell: Tell) -> N
     return other.cause
 
 
-def _differs(result: Result) -> Iterator[Warned]:
-    """Yield that the numbers of the CAD file, or of the robot's own, are off by more than right ones mostly are."""
+def _differs(result: Result, diagnosis: Diagnosis | None) -> Iterator[Warned]:
+    """Yield that numbers of CAD are off by more than right ones mostly are; diagnosis: of these, if it was made."""
     experiment, far = result.loaded.experiment, result.comparison.wrong if result.comparison is not None else ()
     if far:
         most = max(far, key=lambda r: abs(r.difference) / r.scale)
         share = f"{most.name} by {100 * abs(most.difference) / most.scale:.0f} % of the numbers in it"
         more = f", and {len(far) - 1} more" if len(far) > 1 else ""
         said = f"differs from the fit by more than right numbers mostly do ({share}{more})"
-        said += ": `ident doctor` looks for the mistake"
+        none = diagnosis is not None and not diagnosis.faults
+        said += ", and no known mistake explains it" if none else ": `ident doctor` looks for the mistake"
         yield Warned((experiment.cad if isinstance(experiment.cad, Path) else experiment.robot).name, "table", said)
 
 
@@ -422,9 +425,9 @@ EXPLAINED = 2.0
 
 def corrected(
     loaded: Loaded, regression: Regression, motions: Sequence[Motion], table: Table
-) -> tuple[tuple[Cause, ...], Prior | None, bool]:
-    """Return mistakes of a table that are no slight ones, by the factors of a fit and its motions; the prior without
-    them, None where they are not all sure; and whether robot file or logs are likelier to be wrong than the table.
+) -> tuple[tuple[Cause, ...], Diagnosis, bool]:
+    """Return mistakes of a table that are no slight ones, by the factors of a fit and its motions; what was seen; and
+    whether robot file or logs are likelier to be wrong than the table.
     """
     search = table_search(loaded.model, regression, table, motions)
     weigher, reading = Weigher(loaded.model, rows_of(motions, thinned=True), loaded.prior), Reading.plain(loaded.robot)
@@ -432,7 +435,7 @@ def corrected(
     found = [f for f in told if not f.ordinary]
     elsewhere = any(isinstance(f.fault.move, OtherView | TorqueGain) for f in found)
     causes = tuple(of_table(f, weigher) for f in found if f.fault.asserted)
-    return causes, mended_prior(loaded, diagnosis) if causes and not elsewhere else None, elsewhere
+    return causes, diagnosis, elsewhere
 
 
 def mended_prior(loaded: Loaded, diagnosis: Diagnosis) -> Prior | None:

@@ -71,16 +71,24 @@ def _where(links: tuple[int, ...], robot: Robot) -> str:
     return WHOLE if len(links) > 1 else robot.links[links[0]]
 
 
+#: A mass whose standard error is more than that share of it is hardly known.
+_HARDLY = 0.5
+
+
 def _body_words(body: Array, root: Array) -> str:
     """Return mass, centre and radii of gyration of a body in words, with what its errors leave of them."""
     mass, center, inertia = to_com(body)
     errors = np.linalg.norm(root, axis=1)
+    told = f"mass {mass:.3g} kg (standard error {errors[0]:.2g})"
+    if errors[0] > _HARDLY * mass:  # nor is the centre known then
+        moments, off = (", ".join(f"{x:.{k}g}" for x in h[1:4]) for h, k in ((body, 3), (errors, 2)))
+        return f"{told}, mass times centre ({moments}) kg m (standard errors {off})"
     c = ", ".join(f"{x:.3g}" for x in center)
     moments = np.maximum(np.linalg.eigvalsh(inertia), 0.0)
     principal = ", ".join(f"{x:.2g}" for x in moments)
     shift = ", ".join(f"{x:.2g}" for x in errors[1:4] / mass)
     return (
-        f"mass {mass:.3g} kg (standard error {errors[0]:.2g}), centre ({c}) m (standard errors {shift}), "
+        f"{told}, centre ({c}) m (standard errors {shift}), "
         f"principal moments {principal} kg m^2 (standard error {errors[4:].max():.2g})"
     )
 

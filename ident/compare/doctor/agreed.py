@@ -24,7 +24,7 @@ from ident.compare.doctor.hypotheses import (
     touched,
 )
 from ident.compare.doctor.mistakes import natural
-from ident.compare.doctor.search import MARGIN, Option, Search
+from ident.compare.doctor.search import MARGIN, Option, Search, alike
 from ident.spatial.inertia import from_com, to_com
 
 #: No override makes a number so many times larger or smaller: one that asks for what a known mistake leaves is that.
@@ -32,6 +32,9 @@ GROSS = 5.0
 #: Numbers that are off by this share or more, and nobody knows why, are not worth keeping; the second where it may be
 #: another link that is off.
 FREED = (0.3, 1.0)
+#: Log odds from which on what has a name is told in place of what has none; by how much a body, with ten numbers of its
+#: own, may be less probable than that.
+LIKELY, BODY = float(np.log(30.0)), 2.0 * MARGIN
 #: Of components with all that is hollow in them: motors, grippers, boards [kg/m^3].
 DENSITY = 1000.0
 
@@ -138,6 +141,32 @@ def _ball(asked: Array, extra: ExtraBody) -> Array:
     mass = np.copysign(max(abs(asked[0]), float(np.linalg.norm(asked[1:4])) / (REACH * extra.radius)), extra.mass)
     radius = np.cbrt(abs(mass) * 3.0 / (4.0 * np.pi * DENSITY))
     return from_com(mass, asked[1:4] / mass, 0.4 * mass * radius**2 * np.eye(3))
+
+
+def nameless(move: Move) -> bool:
+    """Return whether a move says that numbers are off, and no more."""
+    return isinstance(move, Unexplained) and not move.asked
+
+
+def instead_of(
+    space: Space,
+    best: Hypothesis,
+    less: Hypothesis,
+    move: Move,
+    odds: float,
+    rivals: Sequence[Option],
+    near: list[Option],
+) -> tuple[Hypothesis, Move, float, list[Option]]:
+    """Return what is told of a move, as a hypothesis and a move, its log odds against that, and what is near it.
+
+    In place of numbers that are off in no known way what can be mended is told first, or a body.
+    """
+    known = [*near, *(o for o in rivals if isinstance(o.move, ExtraBody) and -BODY < o.score <= -MARGIN)]
+    named = next((o for o in known if odds + o.score > LIKELY and not nameless(o.move)), None)
+    if named is None or not nameless(move):
+        return best, move, 0.0, near
+    others = [Option(move, 0.0), *(o for o in near if not alike(o.move, named.move))]
+    return space.after(less, named.move), named.move, named.score, others
 
 
 def contained(space: Space, less: Hypothesis, move: Move, other: Move) -> bool:

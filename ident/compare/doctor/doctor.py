@@ -14,7 +14,17 @@ from ident.arrays import Array, frozen
 from ident.cad.sheets.read import find_sheets, read_sheet
 from ident.cad.sheets.readings import decide
 from ident.cad.table import COLUMNS
-from ident.compare.doctor.agreed import FREED, agreement, contained, told_by, unknown, what_is_left
+from ident.compare.doctor.agreed import (
+    FREED,
+    LIKELY,
+    agreement,
+    contained,
+    instead_of,
+    nameless,
+    told_by,
+    unknown,
+    what_is_left,
+)
 from ident.compare.doctor.beam import best as best_of
 from ident.compare.doctor.evidence import Evidence, evidence
 from ident.compare.doctor.hypotheses import (
@@ -198,7 +208,7 @@ def doctor(search: Search) -> Diagnosis:
     tolerance = search.tolerance(best)
     faults, asserted, shares = [], list[Move](), best.shares
     mended = list[tuple[Move, Move]]()  # of what is not sure: numbers on which all that it may be agree
-    may = dict[Move, list[tuple[Hypothesis, float]]]()
+    may, as_told = dict[Move, list[tuple[Hypothesis, float]]](), dict[Move, Move]()
     for move in best.moves:
         odds, rivals = search.rivals(best, move)
         less = search.without(best, move)
@@ -206,14 +216,11 @@ def doctor(search: Search) -> Diagnosis:
         instead = None if second is None or any(alike(move, m) for m in second.moves) else second
         for option in near:
             shares = np.maximum(shares, space.after(less, option.move).shares)
-        state, told = best, move
-        named = next((o for o in near if odds + o.score > LIKELY and not _nameless(o.move)), None)
-        if named is not None and _nameless(move):  # what can be mended is told first
-            state, told = space.after(less, named.move), named.move
-            odds += named.score
-            near = [Option(move, 0.0), *(o for o in near if not alike(o.move, named.move))]
-        may[move] = [(space.after(less, o.move), o.score) for o in near]
-        may[move].append((state, 0.0 if told is move or named is None else named.score))
+        state, told, worse, near = instead_of(space, best, less, move, odds, rivals, near)
+        odds += worse
+        body = isinstance(told, ExtraBody)
+        as_told[move] = told if body else move
+        may[as_told[move]] = [*((space.after(less, o.move), o.score) for o in near), (state, 0.0 if body else worse)]
         said = _in_words(near, search, less)
         if instead is not None:
             said.append(" together with ".join(": ".join(described(m, robot, search, instead)) for m in instead.moves))
@@ -243,6 +250,7 @@ def doctor(search: Search) -> Diagnosis:
             if body[0] and np.allclose(body, start.numbers[k], rtol=1e-6, atol=0):
                 pair = f"{robot.links[k]} and {robot.links[i]}"
                 notes.append(f"{pair} have the same numbers: is one report in both places?")
+    best = space.of(search.table, tuple(as_told.values()))
     freed = unknown(space, best, right, [*asserted, *(move for move, _ in mended)])
     return Diagnosis(
         tuple(sorted(faults, key=lambda f: -f.log_odds)), undecidable(search, best), space.inertials(right), E.size,
@@ -265,11 +273,6 @@ def exact_search(search: Search) -> Search | None:
 _NEAR_AXIS = 0.5
 #: Densities of parts differ by so much [log] without anybody's mistake.
 DENSITIES = 0.12
-
-
-def _nameless(move: Move) -> bool:
-    """Return whether a move says that numbers are off, and no more."""
-    return isinstance(move, Unexplained) and not move.asked
 
 
 def _only(move: Move, best: Hypothesis) -> bool:
@@ -337,13 +340,13 @@ def _fault(
 
 
 #: Right numbers are off by no more than this share; one mistake of a table whose numbers all seem to be off by more is
-#: told from LIKELY (log odds) on, beside that.
-RIGHT, LIKELY = 0.04, float(np.log(30.0))
+#: told from LIKELY on, beside that.
+RIGHT = 0.04
 
 
 def _likely(search: Search, start: Hypothesis, tolerance: float) -> list[Fault]:
     """Return the mistake that a table most probably has whose numbers all seem to be off, if there is one."""
-    options = [o for o in search.options(start) if not _nameless(o.move)]
+    options = [o for o in search.options(start) if not nameless(o.move)]
     odds = options[0].score - search.score(start) if options else 0.0
     if odds < LIKELY:
         return []

@@ -161,7 +161,8 @@ def instead_of(
 
     In place of numbers that are off in no known way what can be mended is told first, or a body.
     """
-    known = [*near, *(o for o in rivals if isinstance(o.move, ExtraBody) and -BODY < o.score <= -MARGIN)]
+    least = -BODY if getattr(move, "part", "") == "all" else -MARGIN  # a tensor that is off alone is no body
+    known = [*near, *(o for o in rivals if isinstance(o.move, ExtraBody) and least < o.score <= -MARGIN)]
     named = next((o for o in known if odds + o.score > LIKELY and not nameless(o.move)), None)
     if named is None or not nameless(move):
         return best, move, 0.0, near

@@ -162,8 +162,10 @@ def _judged(
     if not few and not unusable(result.warnings):  # a torque that is no measurement says nothing of files
         estimate, of_table, anew = doctored(result, tell)
         if anew is not None and anew.prior is not None:
-            right = replace(loaded, prior=anew.prior, model=with_load(loaded.model, anew.prior.inertials))
-            if right.model.terms != loaded.model.terms:
+            right = replace(loaded, prior=anew.prior)
+            model = with_load(loaded.model, anew.prior.inertials)
+            if loaded.experiment.own_model and model.terms != loaded.model.terms:  # else friction is chosen anew
+                right = replace(right, model=model)
                 factors = compressed(right, told, tell, client)
             result = _predicting(right, factors, tell, command)
             estimate = replace(result.estimate, noted=estimate.noted, causes=())

@@ -54,9 +54,8 @@ def unknown(space: Space, best: Hypothesis, right: Hypothesis, asserted: Collect
             case Unexplained(links, share) if move not in asserted and share >= FREED[True]:
                 found |= dict.fromkeys(links, "what is wrong with it cannot be told apart")
             case ExtraBody(link, mass):
-                found[link] = (
-                    f"it {'carries a body that the table leaves out' if mass > 0 else 'holds a body too many'}"
-                )
+                off = "carries a body that the table leaves out" if mass > 0 else "holds a body too many"
+                found[link] = f"it {off}"
             case InLinks(_, (i,)) if move not in asserted:
                 found[i] = "what is wrong with it cannot be told apart"
             case Swapped(links) if move not in asserted:
